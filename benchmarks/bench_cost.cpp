@@ -2,7 +2,6 @@
 // Evaluations of the cost formulas per second, one core: the batch evaluator that is generated from them, against the
 // exact one and against a loop written by hand; by turns in one process.   bench_cost [--benchmark_filter=REGEX]
 #include <hocket/cost/formula/batch.hpp>
-#include <hocket/cost/model/folded_list.hpp>
 #include <hocket/cost/model/in_flight.hpp>
 #include <hocket/cost/model/peak_memory.hpp>
 #include <hocket/cost/model/step_time.hpp>
@@ -186,58 +185,6 @@ bool memory_and_time(const strategies& all) {
   return strategies_count / best >= 1e6;
 }
 
-/// A hundred layers of which no two are the same.
-cost::layer_list hundred_layers() {
-  const cost::norms between{.place = cost::norm_place::between};
-  cost::layer_list out{.sizes = {.hidden = 2048, .vocabulary = 151936}};
-  for (std::int64_t at = 0; at < 100; ++at) {
-    const cost::attention full{.heads = 16, .kv_heads = 2 + 2 * (at % 2), .head_dim = 128 + at, .gate_width = 4096};
-    const cost::gated_delta linear{.key_heads = 16, .value_heads = 32, .key_dim = 128, .value_dim = 64 + at};
-    const cost::mixture experts{.experts = 512, .active_experts = 10, .expert_ffn = 512 + at, .shared_ffn = 512};
-    out.add({cost::norms{}, at % 4 == 3 ? cost::block(full) : cost::block(linear), between, experts});
-  }
-  return out;
-}
-/// FLOPs and the fullest rank of a list, folded and by its formulas one after the other.
-bool layers(const strategies& all) {
-  const cost::layer_list list = hundred_layers();
-  const std::size_t n = all.tp.size();
-  cost::folded_list::scratch room;
-  double folding = 0, sum = 0;
-  const double start = cpu_seconds();
-  const auto folded = cost::folded_list::make(list, step, counted);
-  folding = cpu_seconds() - start;
-  if (!folded) return false;
-  const double fast = best_of(5, [&] {
-    for (std::size_t i = 0; i < n; ++i)
-      sum += folded->price(all.structs[i], {all.steps[i].micro_batch, step.global_batch}, by_level, room).peak_bytes;
-  });
-  constexpr std::size_t every = 97;  // of the strategies, in the slow way: some hundred
-  double done = 0, most = 0, apart = 0;
-  const double slow = best_of(1, [&] {
-    for (std::size_t i = 0; i < n; i += every, ++done) {
-      const cost::parallel& p = all.structs[i];
-      double flops = cost::count_flops(list, all.steps[i], p, counted)->hardware_step.real(), peak = 0;
-      const auto ranks = cost::layers_of_ranks(list, p);
-      for (const cost::rank_layers& on : *ranks) {
-        const auto passes = cost::held_share_by_1f1b(all.steps[i], p, on.ends.rank);
-        const double here = cost::memory_of_rank(list, on, all.steps[i], p, *passes)->peak.total_bytes().real();
-        peak = here > peak ? here : peak;
-      }
-      const auto x = folded->price(p, {all.steps[i].micro_batch, step.global_batch}, by_level, room);
-      const double off = std::fabs(x.peak_bytes / peak - 1) + std::fabs(x.hardware_flops / flops - 1);
-      apart = off > apart ? off : apart;
-      most = peak > most ? peak : most;
-    }
-  });
-  const double folded_rate = static_cast<double>(n) / fast, rate = done / slow;
-  std::printf("FLOPs and memory of 100 different layers: folded in %.1f ms, then %.0f strategies/s (must: 100,000)\n",
-              1e3 * folding, folded_rate);
-  std::printf("  formula by formula %.0f/s, folded is %.0f x as fast; apart by %.1g\n", rate, folded_rate / rate,
-              apart);
-  return folded_rate >= 1e5 && apart < 1e-6 && sum > most;
-}
-
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -249,6 +196,5 @@ int main(int count, char** arguments) {
   int failed = 0;
   if (wanted("saved_tensors")) failed += !saved_tensors(all);
   if (wanted("strategies")) failed += !memory_and_time(all);
-  if (wanted("layers")) failed += !layers(all);
   return failed;
 }

@@ -242,14 +242,12 @@ set(HOCKET_COST_HEADERS
   hocket/cost/formula/derivative.hpp
   hocket/cost/formula/evaluate.hpp
   hocket/cost/formula/expression.hpp
-  hocket/cost/formula/folding.hpp
   hocket/cost/formula/number.hpp
   hocket/cost/formula/print.hpp
   hocket/cost/formula/reflect.hpp
   hocket/cost/formula/term.hpp
   hocket/cost/formula/unit.hpp
   hocket/cost/hardware.hpp
-  hocket/cost/list_report.hpp
   hocket/cost/machine.hpp
   hocket/cost/machines.hpp
   hocket/cost/measure_step.hpp
@@ -262,7 +260,6 @@ set(HOCKET_COST_HEADERS
   hocket/cost/model/convention.hpp
   hocket/cost/model/encoder.hpp
   hocket/cost/model/flops.hpp
-  hocket/cost/model/folded_list.hpp
   hocket/cost/model/in_flight.hpp
   hocket/cost/model/layer_cost.hpp
   hocket/cost/model/layer_list.hpp
@@ -283,8 +280,11 @@ set(HOCKET_COST_HEADERS
   hocket/cost/model/part.hpp
   hocket/cost/model/partition.hpp
   hocket/cost/model/peak_memory.hpp
+  hocket/cost/model/rank_layers.hpp
+  hocket/cost/model/recompute_choice.hpp
   hocket/cost/model/recompute_plan.hpp
   hocket/cost/model/replay_set.hpp
+  hocket/cost/model/replay_table.hpp
   hocket/cost/model/scaled_format.hpp
   hocket/cost/model/setting.hpp
   hocket/cost/model/static_memory.hpp
@@ -295,7 +295,6 @@ set(HOCKET_COST_HEADERS
   hocket/cost/model/training.hpp
   hocket/cost/model/uniform_list.hpp
   hocket/cost/model/utilization.hpp
-  hocket/cost/plan_report.hpp
   hocket/cost/report.hpp
   hocket/cost/step_report.hpp
   hocket/interop/layout_forms.hpp
@@ -347,7 +346,6 @@ set(HOCKET_COST_HEADERS
   hocket/planner/split/problem.hpp
   hocket/planner/split/solve.hpp
   hocket/planner/strategy/detail/strategy_parts.hpp
-  hocket/planner/strategy/list.hpp
   hocket/planner/strategy/solve.hpp
   hocket/planner/strategy/strategy.hpp
 )

@@ -4,11 +4,14 @@
 #include <hocket/cost/machines.hpp>
 #include <hocket/cost/model/packing.hpp>
 #include <hocket/cost/model/scaled_format.hpp>
+#include <hocket/cost/model/uniform_list.hpp>
+#include <hocket/interop/hugging_face_layers.hpp>
 
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "cost_layers.hpp"
@@ -83,10 +86,10 @@ std::int64_t size_or(const json_object& in, const char* key, std::int64_t otherw
 }
 
 // The step with the documents that the file packs into each sequence.
-cost::training with_documents(const json_object& in, const cost::training& t, const cost::model& m) {
+cost::training with_documents(const json_object& in, const cost::training& t, const cost::layer_list& list) {
   constexpr std::size_t most_documents = 65'536;
   const auto lengths = in.integers("document_lengths", 1, t.sequence, most_documents);
-  const auto packed = cost::packed(t, m, lengths);
+  const auto packed = cost::packed(t, cost::windowed_ends_of(list), lengths);
   if (packed) return *packed;
   if (packed.error().code == hocket::errc::contradictory_field)
     in.fail_at("document_lengths", "do not add up to the sequence of " + std::to_string(t.sequence));
@@ -111,7 +114,9 @@ void need_rates(const machine_input& on, bool has_experts, const cost::parallel&
       fail(std::string(file) + ": machine \"" + on.name + "\" has no \"" + x.key + "\", which this step needs");
 }
 
-void fail_config(const json& config, std::string_view file, const hocket::error& why) {
+namespace {
+// Ends the command with what is wrong with a config, in a sentence that shows the field's value.
+[[noreturn]] void fail_config(const json& config, std::string_view file, const hocket::error& why) {
   const hocket::errc code = why.code;
   if (code == hocket::errc::invalid_argument || code == hocket::errc::unknown_value) {
     static constexpr std::string_view must[] = {
@@ -128,15 +133,29 @@ void fail_config(const json& config, std::string_view file, const hocket::error&
   }
   fail(file, why);
 }
+// What is wrong with a config that neither reader takes: of one that only a list of layers could be, that.
+[[noreturn]] void fail_to_read(const json& config, std::string_view file, const hocket::error& flat,
+                               const hocket::error& layers) {
+  if (flat.code != hocket::errc::unknown_architecture) fail_config(config, file, flat);
+  const auto text = config.find("text_config");
+  const bool is_inner = text != config.end() && text->is_object() && text->contains("model_type");
+  fail_config(is_inner ? *text : config, file, layers);
+}
+}  // namespace
 
-hocket::hugging_face::reading read_model_config(const json& config, std::string_view file) {
+model_input read_model(const json& config, std::string_view file) {
   if (!config.is_object()) fail(std::string(file) + ": the config must be an object");
-  auto read = hocket::hugging_face::read_config(config);
-  if (read) return *std::move(read);
-  if (const auto list = read_layer_config(config, file))
-    fail(std::string(file) + ": " + list->architecture +
-         " is read as a list of layers, but this command takes models of equal layers only");
-  fail_config(config, file, read.error());
+  model_input out;
+  if (auto flat = hocket::hugging_face::read_config(config)) {
+    value_or_fail(cost::check(flat->model), file);
+    out = {cost::to_layers(flat->model), std::move(flat->architecture), std::move(flat->assumed)};
+  } else if (auto read = hocket::hugging_face::read_layers(config)) {
+    out = {std::move(read->layers), std::move(read->architecture), std::move(read->assumed)};
+  } else {
+    fail_to_read(config, file, flat.error(), read.error());
+  }
+  value_or_fail(cost::count_parameters(out.layers), file);  // what is wrong with it is not the step's fault
+  return out;
 }
 
 machine_input read_machine(const json& machine, std::string_view file, const std::string& path) {
@@ -211,7 +230,7 @@ void take_lists(const json_object& in, recompute_lists& lists, bool level_is_her
 
 }  // namespace
 
-training_input read_training(const json& training, const cost::model& model, std::string_view file,
+training_input read_training(const json& training, const cost::layer_list& model, std::string_view file,
                              const std::string& path, recompute_lists* lists, bool takes_muon) {
   const json_object in(training, file, path,
                        {"version",
@@ -494,59 +513,19 @@ cost::device_memory read_memory(const json_object& cluster) {
   return {.capacity = whole_bytes(all), .reserve = whole_bytes(reserve)};
 }
 
-cost::recompute_plan read_lists(const recompute_lists& lists, const cost::model& model, const cost::parallel& parallel,
+cost::recompute_plan read_lists(const recompute_lists& lists, std::span<const cost::rank_layers> ranks,
                                 const cost::replay_set& replay) {
-  if (constexpr std::int64_t most_layers = 65'536; model.layers > most_layers)
+  const std::vector<std::int64_t> counts = cost::layer_counts(ranks);
+  const std::int64_t layers = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  if (constexpr std::int64_t most_layers = 65'536; layers > most_layers)
     fail(lists.file + ": lists by layer are for models of at most " + std::to_string(most_layers) +
-         " layers, but this has " + std::to_string(model.layers));
-  const plan_reader reader(lists, cost::layers_of_stages(model, parallel));
+         " layers, but this has " + std::to_string(layers));
+  const plan_reader reader(lists, counts);
   cost::recompute_plan plan;
   plan.everywhere = replay;
   if (!lists.whole.is_null()) plan.full = reader.flags(lists.whole, "recompute");
   if (!lists.select.is_null()) reader.select(plan);
   return plan;
-}
-
-cost::report make_report(const cost::model& model, report_context& context, std::string_view file,
-                         const std::vector<cost::held>& in_flight) {
-  cost::model m = model;
-  if (!context.training) return value_or_fail(cost::make_report(m), file);
-  const std::int64_t padded = context.training->padded_vocabulary;
-  if (padded != 0 && padded < m.vocabulary)
-    fail(std::string(file) + ": \"padded_vocabulary\" is " + std::to_string(padded) +
-         ", smaller than the model's vocabulary of " + std::to_string(m.vocabulary));
-  // The parameter count stays that of the published model: padding and prediction modules are memory and work.
-  if (context.training->predictions > 0) m.mtp_layers = 0;
-  cost::report published = value_or_fail(cost::make_report(m), file);
-  if (padded != 0) m.vocabulary = padded;
-  if (context.training->predictions > 0) m.mtp_layers = context.training->predictions;
-  cost::report r = value_or_fail(cost::make_report(m, context.training->step, context.parallel,
-                                                   context.training->counted, in_flight, context.replay),
-                                 file);
-  std::vector<cost::stage_layers> stages;
-  if (!context.lists.whole.is_null() || !context.lists.select.is_null()) {
-    const cost::recompute_plan plan = read_lists(context.lists, m, context.parallel, context.replay);
-    stages = value_or_fail(cost::planned_stages(m, context.parallel, plan), context.lists.file);
-    context.plan = value_or_fail(
-        cost::restate(r, m, context.training->step, context.parallel, context.training->counted, stages), file);
-  }
-  if (const training_input& t = *context.training; t.step_seconds > 0 && r.flops) {
-    constexpr double most = 1e9;  // times the peak; also keeps the printed figures within 64 bits
-    const double ratio = r.flops->hardware_step.real() / t.step_seconds / (t.peak_tflops * 1e12) /
-                         static_cast<double>(context.parallel.devices());
-    if (!(ratio < most && t.peak_tflops < most))
-      fail(std::string(file) + ": \"step_seconds\" is " + shown(t.step_seconds) + " and \"peak_tflops\" is " +
-           shown(t.peak_tflops) + ", which are not those of a machine");
-  }
-  if (const auto& on = context.training->on) {
-    need_rates(*on, m.experts > 0, context.parallel, file);
-    context.step = value_or_fail(
-        cost::add_step_lines(r, m, context.training->step, context.parallel, on->rates, context.replay, stages), file);
-  }
-  std::erase_if(r.lines, [](const cost::report_line& line) { return line.group == "parameters"; });
-  r.lines.insert(r.lines.begin(), published.lines.begin(), published.lines.end());
-  r.parameters = published.parameters;
-  return r;
 }
 
 std::size_t fullest_rank(const cost::report& report) {

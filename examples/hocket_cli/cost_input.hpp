@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Model, training and parallel files as values, and cost reports as text: shared by `hocket cost` and `hocket plan`.
 #pragma once
-#include <hocket/cost/model/peak_memory.hpp>
 #include <hocket/cost/model/utilization.hpp>
-#include <hocket/cost/plan_report.hpp>
 #include <hocket/cost/step_report.hpp>
-#include <hocket/interop/hugging_face.hpp>
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace hocket_cli {
 
@@ -47,18 +46,23 @@ struct recompute_lists {
   std::string file;              ///< that has them
 };
 /// The plan that the lists make; ends the command with a sentence that names the field and the numbers.
-hocket::cost::recompute_plan read_lists(const recompute_lists& lists, const hocket::cost::model& model,
-                                        const hocket::cost::parallel& parallel, const hocket::cost::replay_set& replay);
+hocket::cost::recompute_plan read_lists(const recompute_lists& lists, std::span<const hocket::cost::rank_layers> ranks,
+                                        const hocket::cost::replay_set& replay);
 
-/// Each ends the command with one sentence that names the file and the field.
-/// @param path  of the object within the file, "" if it is the whole file
-hocket::hugging_face::reading read_model_config(const nlohmann::json& config, std::string_view file);
-/// Ends the command with what is wrong with a config, in a sentence that shows the field's value.
-[[noreturn]] void fail_config(const nlohmann::json& config, std::string_view file, const hocket::error& why);
+/// A published model: its layers, what it is called, and what its config left unsaid.
+struct model_input {
+  hocket::cost::layer_list layers;
+  std::string architecture;
+  std::vector<std::string> assumed;
+};
+/// Each reader ends the command with one sentence that names the file and the field.
+model_input read_model(const nlohmann::json& config, std::string_view file);
+/// @param path   of the object within the file, "" if it is the whole file
 /// @param lists  takes "recompute" and "select_recompute" as they stand, see recompute_lists; null: unknown fields
 /// @param takes_muon  whether the optimizer may be muon: its states are those of a list of layers
-training_input read_training(const nlohmann::json& training, const hocket::cost::model& model, std::string_view file,
-                             const std::string& path = "", recompute_lists* lists = nullptr, bool takes_muon = false);
+training_input read_training(const nlohmann::json& training, const hocket::cost::layer_list& model,
+                             std::string_view file, const std::string& path = "", recompute_lists* lists = nullptr,
+                             bool takes_muon = false);
 /// @param replay  takes the operations of the field "replay"; without it there is no such field
 hocket::cost::parallel read_parallel(const nlohmann::json& parallel, std::string_view file,
                                      const std::string& path = "", hocket::cost::replay_set* replay = nullptr,
@@ -78,11 +82,6 @@ struct report_context {
   std::vector<hocket::cost::plan_row> plan{};           ///< set by make_report, if there are lists
   std::optional<hocket::cost::step_prediction> step{};  ///< set by make_report, if a machine is given
 };
-/// Pads the vocabulary and makes the report; ends the command if the sizes do not fit together. `in_flight` as in
-/// hocket::cost::make_report.
-hocket::cost::report make_report(const hocket::cost::model& model, report_context& context, std::string_view file,
-                                 const std::vector<hocket::cost::held>& in_flight = {});
-
 std::string report_as_text(const hocket::cost::report& report, const report_context& context);
 std::string report_as_json(const hocket::cost::report& report, const report_context& context);
 std::string report_as_latex(const hocket::cost::report& report, const report_context& context);

@@ -1,43 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cost_layers.hpp"
 
-#include <hocket/cost/model/list_time.hpp>
+#include <hocket/cost/step_report.hpp>
 
+#include <algorithm>
 #include <utility>
 
 #include "failure.hpp"
+#include "json_fields.hpp"
 
 namespace hocket_cli {
 namespace cost = hocket::cost;
-using nlohmann::json;
-
-std::optional<hocket::hugging_face::layer_reading> read_layer_config(const json& config, std::string_view file) {
-  if (!config.is_object()) return std::nullopt;
-  const auto flat = hocket::hugging_face::read_config(config);
-  if (flat) return std::nullopt;
-  auto read = hocket::hugging_face::read_layers(config);
-  if (read) return *std::move(read);
-  if (flat.error().code != hocket::errc::unknown_architecture) return std::nullopt;
-  const auto text = config.find("text_config");
-  const bool is_inner = text != config.end() && text->is_object() && text->contains("model_type");
-  fail_config(is_inner ? *text : config, file, read.error());
-}
-
-model_input read_any_config(const json& config, std::string_view file) {
-  auto list = read_layer_config(config, file);
-  if (!list) {
-    model_input out{read_model_config(config, file), std::nullopt};
-    value_or_fail(cost::count_parameters(out.numbers.model), file);  // what is wrong with it is not the step's fault
-    return out;
-  }
-  value_or_fail(cost::count_parameters(list->layers), file);
-  model_input out;
-  out.numbers.model = cost::windowed_ends_of(list->layers);
-  out.numbers.architecture = list->architecture;
-  out.numbers.assumed = list->assumed;
-  out.layers = std::move(list->layers);
-  return out;
-}
 
 cost::layer_list padded(const cost::layer_list& list, const training_input& t, std::string_view file) {
   cost::layer_list out = list;
@@ -60,10 +33,8 @@ void add_predictions(cost::layer_list& list, std::int64_t modules) {
 }
 
 bool has_experts(const cost::layer_list& list) {
-  for (const cost::repeated_layer& each : list.layers)
-    for (const cost::block& b : each.blocks)
-      if (std::holds_alternative<cost::mixture>(b.what)) return true;
-  return false;
+  return std::any_of(list.layers.begin(), list.layers.end(),
+                     [](const cost::repeated_layer& each) { return cost::has_experts(each.blocks); });
 }
 
 cost::rational static_bytes_of_sets(const cost::layer_list& list, const cost::training& t, const cost::parallel& p,
@@ -72,23 +43,51 @@ cost::rational static_bytes_of_sets(const cost::layer_list& list, const cost::tr
   return value_or_fail(cost::static_bytes(value_or_fail(cost::detail::rounded(sum), file), t, p), file);
 }
 
+namespace {
+// A step that no machine could take is a mistake of its file.
+void check_step_seconds(const cost::report& r, const report_context& context, std::string_view file) {
+  const training_input& t = *context.training;
+  if (t.step_seconds <= 0 || !r.flops) return;
+  constexpr double most = 1e9;  // times the peak; also keeps the printed figures within 64 bits
+  const double ratio = r.flops->hardware_step.real() / t.step_seconds / (t.peak_tflops * 1e12) /
+                       static_cast<double>(context.parallel.devices());
+  if (ratio < most && t.peak_tflops < most) return;
+  fail(std::string(file) + ": \"step_seconds\" is " + shown(t.step_seconds) + " and \"peak_tflops\" is " +
+       shown(t.peak_tflops) + ", which are not those of a machine");
+}
+// What stands on each rank and is computed again; lists by stage are told in the context.
+std::vector<cost::rank_layers> ranks_of(const cost::layer_list& list, report_context& context, std::string_view file,
+                                        const list_stages& on) {
+  const training_input& t = *context.training;
+  auto ranks = value_or_fail(cost::layers_of_ranks(list, context.parallel, on.sizes, context.replay), file);
+  if (context.lists.whole.is_null() && context.lists.select.is_null()) return ranks;
+  if (t.step.muon) fail(context.lists.file + ": recompute lists by stage do not go with \"optimizer\": \"muon\"");
+  const cost::recompute_plan plan = read_lists(context.lists, ranks, context.replay);
+  ranks = value_or_fail(cost::with_plan(std::move(ranks), plan), context.lists.file);
+  context.plan = value_or_fail(cost::plan_rows(list, t.step, context.parallel, t.counted, ranks), file);
+  return ranks;
+}
+}  // namespace
+
+std::string kind_of(const cost::rank_run& run) {
+  if (run.place == cost::run_place::prediction) return "prediction";
+  return cost::has_experts(run.blocks) ? "experts" : "dense";
+}
+
 cost::report make_report(const cost::layer_list& list, report_context& context, std::string_view file,
                          const list_stages& on) {
-  if (!context.training) return value_or_fail(cost::make_report(list), file);
+  // The parameter count stays that of the published model: padding and prediction modules are memory and work.
+  const cost::report published = value_or_fail(cost::make_report(list), file);
+  if (!context.training) return published;
   const training_input& t = *context.training;
   const cost::layer_list whole = padded(list, t, file);
-  if (t.step.muon && (!context.lists.whole.is_null() || !context.lists.select.is_null()))
-    fail(context.lists.file + ": recompute lists by stage do not go with \"optimizer\": \"muon\"");
-  if (!context.lists.whole.is_null() || !context.lists.select.is_null())
-    fail(context.lists.file + ": recompute lists by stage are for models of equal layers only");
-  const cost::report published = value_or_fail(cost::make_report(list), file);
-  cost::report r = value_or_fail(
-      cost::make_report(whole, t.step, context.parallel, t.counted, context.replay, on.sizes, on.passes), file);
+  value_or_fail(cost::check(whole, t.step, context.parallel), file);
+  const std::vector<cost::rank_layers> ranks = ranks_of(whole, context, file, on);
+  cost::report r = value_or_fail(cost::make_report(whole, t.step, context.parallel, t.counted, ranks, on.passes), file);
+  check_step_seconds(r, context, file);
   if (t.on) {
     need_rates(*t.on, has_experts(whole), context.parallel, file);
-    context.step = value_or_fail(cost::predict_step(whole, t.step, context.parallel, t.on->rates,
-                                                    {context.parallel.recompute, context.replay}, on.sizes),
-                                 file);
+    context.step = value_or_fail(cost::add_step_lines(r, whole, t.step, context.parallel, t.on->rates, ranks), file);
   }
   std::erase_if(r.lines, [](const cost::report_line& line) { return line.group.starts_with("parameters"); });
   r.lines.insert(r.lines.begin(), published.lines.begin(), published.lines.end());

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <map>
 
-#include "cost_input.hpp"
+#include "cost_layers.hpp"
 #include "fixed.hpp"
 
 namespace hocket_cli {
@@ -33,9 +33,10 @@ std::string convention_of(const cost::convention& c) {
   return s + (c.latent_norms ? ", latent norms counted" : "");
 }
 
+// Of all kinds of layers.
 cost::rational sum_of(const cost::report& r, std::string_view group) {
   cost::rational sum = 0;
-  for (const auto& line : r.lines) sum = line.group == group ? sum + line.value : sum;
+  for (const auto& line : r.lines) sum = line.group.starts_with(group) ? sum + line.value : sum;
   return sum;
 }
 
@@ -80,8 +81,7 @@ void memory_as_text(std::string& out, const cost::report& r, const report_contex
   out += "  held: layer passes whose activations are alive at the peak\n";
   out += "  total: the sum of each part's own largest bytes, whether or not they are there together\n";
   out += "  peak: all that is there at one moment, also what lives only then; the largest such moment, by rank:";
-  for (std::size_t i = 0; i < r.memory.size(); ++i)
-    out += (i == 0 ? " " : ", ") + gib(r.memory[i].peak.total_bytes());
+  for (std::size_t i = 0; i < r.memory.size(); ++i) out += (i == 0 ? " " : ", ") + gib(r.memory[i].peak.total_bytes());
   out += " GiB\n";
   out += "  either may be larger; whether a rank fits goes by its peak\n";
 }
@@ -91,10 +91,9 @@ void recompute_as_text(std::string& out, const report_context& context) {
   out += "\nwhat is computed again, by pipeline stage\n  " + left("stage", 7) + right("layers", 7) +
          right("kept by each, bytes", 24) + right("again by each, FLOP", 26) + "  choice\n";
   for (const cost::plan_row& row : context.plan)
-    out += "  " + left(std::to_string(row.stage), 7) + right(std::to_string(row.layers.count), 7) +
+    out += "  " + left(std::to_string(row.rank), 7) + right(std::to_string(row.layers.count), 7) +
            right(grouped(row.kept_bytes), 24) + right(grouped(row.again_flops), 26) + "  " + to_string(row.layers.how) +
-           (row.layers.kind == cost::layer_kind::dense ? "" : ", ") +
-           (row.layers.kind == cost::layer_kind::dense ? "" : std::string(to_string(row.layers.kind))) + "\n";
+           (kind_of(row.layers) == "dense" ? "" : ", " + kind_of(row.layers)) + "\n";
   out += "  kept: of one micro-batch on one rank; again: over all ranks of the stage and the whole step\n";
 }
 
@@ -176,9 +175,8 @@ void recompute_as_json(std::string& out, const report_context& context) {
   out += ",\n  \"stages\": [";
   for (std::size_t i = 0; i < context.plan.size(); ++i) {
     const cost::plan_row& row = context.plan[i];
-    out += (i ? "," : "") + std::string("\n    {\"stage\": ") + std::to_string(row.stage) +
-           ", \"kind\": " + json_string(to_string(row.layers.kind)) +
-           ", \"layers\": " + std::to_string(row.layers.count) +
+    out += (i ? "," : "") + std::string("\n    {\"stage\": ") + std::to_string(row.rank) +
+           ", \"kind\": " + json_string(kind_of(row.layers)) + ", \"layers\": " + std::to_string(row.layers.count) +
            ", \"recompute\": " + json_string(to_string(row.layers.how)) +
            ", \"kept_bytes\": " + number(row.kept_bytes) + ", \"again_flops\": " + number(row.again_flops) + "}";
   }
@@ -266,8 +264,9 @@ std::string report_as_text(const cost::report& r, const report_context& context)
   step_as_text(out, context);
   terms_as_text(out, r);
   if (r.flops) {
-    out += "\n  forward and backward: 3 x " + grouped(sum_of(r, "forward FLOPs of a step")) + " = " +
-           grouped(r.flops->model_step) + " FLOP\n";
+    const cost::rational both = sum_of(r, "FLOPs of both passes");
+    out += "\n  forward and backward: 3 x " + grouped(sum_of(r, "forward FLOPs of a step")) +
+           (both == cost::rational(0) ? "" : " + " + grouped(both)) + " = " + grouped(r.flops->model_step) + " FLOP\n";
   }
   return out;
 }
@@ -311,7 +310,7 @@ std::string report_as_latex(const cost::report& r, const report_context& context
   if (!context.plan.empty()) {
     out += "\\begin{longtable}{rrrrl}\nstage & layers & kept by each, bytes & again by each, FLOP & choice\\\\\n";
     for (const cost::plan_row& row : context.plan)
-      out += std::to_string(row.stage) + " & " + std::to_string(row.layers.count) + " & $" + number(row.kept_bytes) +
+      out += std::to_string(row.rank) + " & " + std::to_string(row.layers.count) + " & $" + number(row.kept_bytes) +
              "$ & $" + number(row.again_flops) + "$ & " + escaped(to_string(row.layers.how)) + "\\\\\n";
     out += "\\end{longtable}\n";
   }

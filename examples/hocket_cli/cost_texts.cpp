@@ -8,34 +8,21 @@
 namespace hocket_cli {
 
 cost_answer answer_of(const cost_files& files) {
-  const std::string& model = files.model.name;
-  const auto list = read_layer_config(files.model.value, model);
-  hocket::hugging_face::reading config;
-  if (list) {
-    value_or_fail(hocket::cost::count_parameters(list->layers), model);
-    config.model = hocket::cost::windowed_ends_of(list->layers);
-    config.architecture = list->architecture;
-    config.assumed = list->assumed;
-  } else {
-    config = read_model_config(files.model.value, model);
-    value_or_fail(hocket::cost::count_parameters(config.model), model);  // what is wrong here is not the step's fault
-  }
+  const std::string& name = files.model.name;
+  const model_input model = read_model(files.model.value, name);
   cost_answer out;
-  out.context.title = model + " (" + config.architecture + ")";
-  out.context.assumed = config.assumed;
+  out.context.title = name + " (" + model.architecture + ")";
+  out.context.assumed = model.assumed;
   if (files.training)
     out.context.training =
-        read_training(files.training->value, config.model, files.training->name, "", &out.context.lists, true);
+        read_training(files.training->value, model.layers, files.training->name, "", &out.context.lists, true);
   if (files.parallel)
     out.context.parallel =
         read_parallel(files.parallel->value, files.parallel->name, "", &out.context.replay, &out.context.lists);
-  const std::string& blamed = files.parallel ? files.parallel->name : files.training ? files.training->name : model;
-  std::optional<hocket::cost::layer_list> layers;
-  if (list) layers = list->layers;
-  else if (files.training && out.context.training->step.muon) layers = hocket::cost::to_layers(config.model);
-  out.report = layers ? make_report(*layers, out.context, blamed) : make_report(config.model, out.context, blamed);
-  if (layers && files.training)
-    out.counts = other_counts(padded(*layers, *out.context.training, blamed), out.context, blamed);
+  const std::string& blamed = files.parallel ? files.parallel->name : files.training ? files.training->name : name;
+  out.report = make_report(model.layers, out.context, blamed);
+  if (files.training)
+    out.counts = other_counts(padded(model.layers, *out.context.training, blamed), out.context, blamed);
   return out;
 }
 

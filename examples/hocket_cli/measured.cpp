@@ -116,7 +116,7 @@ cost::step_value predicted_peak(const measured_options& o, const cost::report& r
 }
 
 void add_utilizations(const measured_options& o, const cost::report& report, const report_context& context,
-                      const std::vector<cost::flop_count>& of_list, measured_report& out) {
+                      const std::vector<cost::flop_count>& others, measured_report& out) {
   double seconds = 0;
   for (const cost::compared_value& v : out.values)
     if (v.what == what::step) seconds = v.measured;
@@ -125,11 +125,7 @@ void add_utilizations(const measured_options& o, const cost::report& report, con
   else if (tflops <= 0) out.why_no_utilization = "give the peak of a device by --peak-tflops";
   if (!out.why_no_utilization.empty()) return;
   std::vector<cost::flop_count> counts{*report.flops};
-  counts.insert(counts.end(), of_list.begin(), of_list.end());
-  if (of_list.empty())
-    for (const cost::convention& c : other_conventions(report.flops->counted))
-      if (const auto other = cost::count_flops(report.model, context.training->step, context.parallel, c))
-        counts.push_back(*other);
+  counts.insert(counts.end(), others.begin(), others.end());
   const auto time = hocket::seconds(seconds);
   const std::int64_t devices = context.parallel.devices();
   for (const cost::flop_count& one : counts) {

@@ -88,8 +88,7 @@ void plan(const options& o) {
   std::string shown = text.substr(0, figures);
   std::optional<measured_report> measured;
   if (!o.measured.files.empty()) {
-    std::vector<hocket::cost::flop_count> counts;
-    if (in.layers) counts = other_counts(list_of(in), p.cost_context, in.file);
+    const std::vector<hocket::cost::flop_count> counts = other_counts(list_of(in), p.cost_context, in.file);
     measured = compare_measured(o.measured, p.cost, p.cost_context, static_cast<double>(p.run.makespan) / 1e9, counts);
     const std::string compared = measured_as_text(*measured).substr(1) + '\n';
     shown += compared;

@@ -109,10 +109,6 @@ void add_sizes(std::vector<change>& all, const plan_input& in) {
     }
 }
 
-bool mixture_of_experts(const plan_input& in) {
-  return in.layers ? has_experts(*in.layers) : in.model.model.experts > 0;
-}
-
 /// Experts over twice or half as many ranks, or cut into twice or half as many parts: the devices stay.
 void add_expert_sizes(std::vector<change>& all, const plan_input& in) {
   struct axis {
@@ -143,7 +139,7 @@ std::vector<change> changes_of(const plan_input& in) {
                      [chunks](plan_input& x) { set_chunks(x, chunks); }});
   if (!in.training.on) return all;
   add_sizes(all, in);
-  if (mixture_of_experts(in)) add_expert_sizes(all, in);
+  if (has_experts(in.model.layers)) add_expert_sizes(all, in);
   const int level = static_cast<int>(in.parallel.zero);
   if (in.parallel.dp > 1 && level < 3)
     all.push_back({"zero " + std::to_string(level + 1), "zero",
@@ -166,7 +162,7 @@ std::vector<std::string> not_tried(const plan_input& in) {
         "tp, pp, dp, cp, ep, etp and zero: the plan file has no \"training.machine\", so nothing says what "
         "communication between "
         "devices costs."};
-  if (!mixture_of_experts(in)) return {"ep and etp: the model has no experts."};
+  if (!has_experts(in.model.layers)) return {"ep and etp: the model has no experts."};
   return {};
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <hocket/planner/strategy/list.hpp>
+#include <hocket/planner/strategy/solve.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -129,17 +129,12 @@ void check_rates(const plan_input& in) {
            "\", which the open choices need");
 }
 
-/// The strategies of a space, for a model in either form.
+/// The strategies of a space.
 template <class Held>
 hocket::result<hocket::planner::strategy_plan> solve_for(const plan_input& in, const hocket::planner::cluster& on,
                                                          const hocket::planner::strategy_space& space,
                                                          const Held& held) {
-  if (in.layers)
-    return hocket::planner::solve(hocket::planner::list_strategy_problem{list_of(in), in.training.step, on, space},
-                                  held);
-  hocket::cost::model m = in.model.model;
-  if (in.training.padded_vocabulary > 0) m.vocabulary = in.training.padded_vocabulary;
-  return hocket::planner::solve(hocket::planner::strategy_problem{m, in.training.step, on, space}, held);
+  return hocket::planner::solve(hocket::planner::strategy_problem{list_of(in), in.training.step, on, space}, held);
 }
 
 /// Decides what is open: the fastest strategy that fits, of all that agree with what the file says.
@@ -158,8 +153,7 @@ void choose(plan_input& in, bool split_is_open, const fixed_sizes& fixed) {
     std::vector<hocket::planner::strategy_plan> parts;
     for (const auto& part : parts_with(in, space, fixed))
       parts.push_back(value_or_fail(
-          solve_for(in, {in.devices, in.devices_per_node, memory, in.training.on->rates}, part, held),
-          in.file));
+          solve_for(in, {in.devices, in.devices_per_node, memory, in.training.on->rates}, part, held), in.file));
     return joined(std::move(parts));
   };
   in.choice = search(in.memory);
@@ -196,9 +190,8 @@ void read_split(plan_input& in, const json_object& pipeline) {
     if (static_cast<std::int64_t>(in.split.size()) != stages)
       pipeline.fail_at("split", is + std::to_string(in.split.size()) + " numbers, but pp x vp is " +
                                     std::to_string(stages) + " stages");
-    if (sum != in.model.model.layers)
-      pipeline.fail_at(
-          "split", is + std::to_string(sum) + " layers, but the model has " + std::to_string(in.model.model.layers));
+    if (const std::int64_t layers = in.model.layers.layer_count(); sum != layers)
+      pipeline.fail_at("split", is + std::to_string(sum) + " layers, but the model has " + std::to_string(layers));
     return;
   }
   in.search_split = pipeline.choice("split", {"even", "search"}) == 1;
@@ -210,8 +203,8 @@ void read_split(plan_input& in, const json_object& pipeline) {
 
 /// The devices, what each has and can, and the link between pipeline ranks.
 void read_devices(plan_input& in, const json_object& v, bool searched) {
-  const json_object cluster =
-      v.object("cluster", {"devices", "devices_per_node", "memory_gib", "reserve_gib", "peak_tflops", "efficiency", "links"});
+  const json_object cluster = v.object(
+      "cluster", {"devices", "devices_per_node", "memory_gib", "reserve_gib", "peak_tflops", "efficiency", "links"});
   in.devices = cluster.integer("devices", 1, std::int64_t{1} << 20);
   in.devices_per_node = cluster.integer_or("devices_per_node", 8, 1, std::int64_t{1} << 20);
   if (!searched && in.devices != in.parallel.devices())
@@ -316,10 +309,7 @@ plan_input read_plan(const std::string& file) {
   };
 
   const std::string config = beside(v.text("model"));
-  model_input model = read_any_config(read_json_file(config), config);
-  in.model = std::move(model.numbers);
-  in.layers = std::move(model.layers);
-  if (in.layers) in.model.model.layers = in.layers->layer_count();
+  in.model = read_model(read_json_file(config), config);
   nlohmann::json training = v.at("training"), parallel = nlohmann::json::object();
   if (v.has("parallel")) {
     parallel = v.at("parallel");
@@ -332,13 +322,9 @@ plan_input read_plan(const std::string& file) {
   const bool searched = !in.open.empty();
   if (searched && parallel.is_object() && parallel.contains("dp"))
     fail(file + ": \"parallel.dp\" follows from the devices where other sizes are open: leave it out");
-  in.training = read_training(training, in.model.model, file, "training", nullptr, true);
-  if (in.training.step.muon) {
-    if (searched)
-      fail(file + ": \"training.optimizer\" is muon, so \"parallel\" and \"micro_batch\" must say every size");
-    if (!in.layers) in.layers = hocket::cost::to_layers(in.model.model);
-  }
-  if (in.training.predictions > 0) in.model.model.mtp_layers = in.training.predictions;  // a list has them by padded()
+  in.training = read_training(training, in.model.layers, file, "training", nullptr, true);
+  if (in.training.step.muon && searched)
+    fail(file + ": \"training.optimizer\" is muon, so \"parallel\" and \"micro_batch\" must say every size");
   in.parallel = read_parallel(parallel, file, "parallel");
 
   read_devices(in, v, searched);

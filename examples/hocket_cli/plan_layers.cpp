@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// `hocket plan` of a model whose layers differ: stages as the list's layers price them.
+// Stages of `hocket plan` as their layers price them.
 #include <hocket/cost/model/list_time.hpp>
-#include <hocket/cost/model/uniform_list.hpp>
 
 #include <algorithm>
 
@@ -12,9 +11,7 @@ namespace hocket_cli {
 
 namespace cost = hocket::cost;
 
-cost::layer_list list_of(const plan_input& in) {
-  return padded(in.layers ? *in.layers : cost::to_layers(in.model.model), in.training, in.file);
-}
+cost::layer_list list_of(const plan_input& in) { return padded(in.model.layers, in.training, in.file); }
 
 std::vector<cost::rank_layers> stages_of(const plan_input& in, const cost::layer_list& list,
                                          std::span<const std::int64_t> sizes) {
@@ -38,7 +35,7 @@ step_plan::stage counted_stage(const plan_input& in, const cost::layer_list& lis
   one.global_batch = one.micro_batch;
   const auto ends = cost::detail::setting_of_ends(list, stage.ends, one, in.parallel, in.training.counted);
   cost::rational flops = value_or_fail(cost::rank_total(cost::forward_flop_terms, cost::numbers_of(ends)), in.file);
-  for (const cost::repeated_layer& each : stage.layers) {
+  for (const cost::rank_run& each : stage.layers) {
     const cost::block_setting all{.on_rank = {.layers = each.count},
                                   .sizes = list.sizes,
                                   .training = one,
@@ -71,18 +68,17 @@ cost::held_share share_of(const plan_input& in, std::int64_t in_flight, std::int
 step_plan::stage timed(const plan_input& in, const cost::layer_list& list, const cost::rank_layers& stage) {
   const cost::machine& rates = in.training.on->rates;
   cost::layer_time sum;
-  for (const cost::repeated_layer& each : stage.layers)
-    sum += static_cast<double>(each.count) *
-           value_or_fail(cost::time_of_layer(list, each.blocks, in.training.step, in.parallel, rates,
-                                             {in.parallel.recompute, {}}),
-                         in.file);
+  for (const cost::rank_run& each : stage.layers)
+    sum +=
+        static_cast<double>(each.count) *
+        value_or_fail(cost::time_of_layer(list, each.blocks, in.training.step, in.parallel, rates, each.how), in.file);
   if (stage.ends.last) sum += value_or_fail(cost::time_of_head(list, in.training.step, in.parallel, rates), in.file);
   return timed_stage(stage.layer_count, sum);
 }
 
 }  // namespace
 
-std::vector<step_plan::stage> times_of_list(const plan_input& in) {
+std::vector<step_plan::stage> times_of_stages(const plan_input& in) {
   const cost::layer_list list = list_of(in);
   std::vector<step_plan::stage> stages;
   for (const cost::rank_layers& stage : stages_of(in, list, in.split)) {
@@ -92,13 +88,13 @@ std::vector<step_plan::stage> times_of_list(const plan_input& in) {
   return stages;
 }
 
-cost::report report_of_list(const plan_input& in, report_context& context, const hocket::pipeline::simulation& run) {
+cost::report report_of(const plan_input& in, report_context& context, const hocket::pipeline::simulation& run) {
   list_stages on{.sizes = in.split, .passes = {}};
   for (const auto& rank : run.ranks) on.passes.push_back(share_of(in, rank.peak_in_flight, in.parallel.vp));
-  return make_report(*in.layers, context, in.file, on);
+  return make_report(in.model.layers, context, in.file, on);
 }
 
-std::int64_t bytes_of_list(const plan_input& in, const hocket::pipeline::any_schedule& plan) {
+std::int64_t bytes_under(const plan_input& in, const hocket::pipeline::any_schedule& plan) {
   const cost::layer_list list = list_of(in);
   const std::vector<cost::rank_layers> stages = stages_of(in, list, in.split);
   std::vector<cost::rank_layers> ranks(plan.ranks());

@@ -2,7 +2,6 @@
 // `hocket plan --lengths`: the planned step with micro-batches that differ.
 #include <hocket/cost/model/list_cost.hpp>
 #include <hocket/cost/model/micro_batch_lengths.hpp>
-#include <hocket/cost/model/uniform_list.hpp>
 #include <hocket/text/schedule_csv.hpp>
 
 #include <algorithm>
@@ -23,7 +22,7 @@ namespace {
 /// Times of the plan's stages for each micro-batch, in nanoseconds.
 planner::micro_batch_times times_of(const plan_input& in, const step_plan& p, const micro_batch_documents& batches) {
   plan_input one = in;
-  const cost::layer_list list = in.layers ? *in.layers : cost::to_layers(in.model.model);
+  const cost::layer_list& list = in.model.layers;
   planner::micro_batch_times out{.stages = p.stages.size(), .count = batches.size(), .forward = {}, .backward = {}};
   out.forward.resize(out.stages * out.count);
   out.backward.resize(out.stages * out.count);
@@ -34,10 +33,9 @@ planner::micro_batch_times times_of(const plan_input& in, const step_plan& p, co
     auto& stages = known[batches[j]];
     if (stages.empty()) {
       one.training.step = value_or_fail(cost::training_of(list, in.training.step, batches[j]), "--lengths");
-      if (in.layers)
-        if (const auto told = cost::detail::check_packing(list, one.training.step); !told)
-          fail("--lengths", told.error());
-      stages = p.split && timed_by_the_machine(in) ? times_of_split(one, *p.split) : even_stage_times(one);
+      if (const auto told = cost::detail::check_packing(list, one.training.step); !told)
+        fail("--lengths", told.error());
+      stages = p.split && timed_by_the_machine(in) ? times_of_split(one, *p.split) : times_of_stages(one);
     }
     const auto nanoseconds = [](double us) {
       if (!(us < 3.6e10)) fail("--lengths: a micro-batch takes longer than ten hours");
@@ -61,8 +59,6 @@ lengths_report compare_lengths(const plan_input& in, const step_plan& p, const l
   check_documents(in.training, in.file);
   if (in.forward_us)
     fail(in.file + ": --lengths needs stage times that follow from lengths, not \"pipeline.forward_us\"");
-  if (p.split && !in.layers && !timed_by_the_machine(in))
-    fail(in.file + ": --lengths with a split needs \"training.machine\"");
   const cost::training& t = in.training.step;
   const std::int64_t count = in.micro_batches() * in.parallel.dp * o.steps;
   const auto draws = read_lengths(o, t.sequence * t.micro_batch, count);

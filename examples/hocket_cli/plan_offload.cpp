@@ -33,8 +33,7 @@ hocket::ticks makespan_of(const plan_input& in, const step_plan& p,
 }  // namespace
 
 bool may_offload(const plan_input& in, const planned_change& now) {
-  if (in.layers || in.forward_us || !in.split.empty() || in.search_split) return false;
-  if (in.parallel.vp > 1 || in.model.model.mtp_layers > 0) return false;
+  if (in.forward_us || !in.split.empty() || in.search_split || in.parallel.vp > 1) return false;
   if (!timed_by_the_machine(in) || in.training.on->rates.host_bytes <= 0) return false;
   return !now.fits || in.parallel.recompute != cost::recompute::none;
 }
@@ -44,16 +43,14 @@ planned_change with_offload(plan_input in) {
   in.parallel.offload_activations = false;
   std::erase(in.open, "recompute");
   const step_plan p = plan_pipeline_and_cost(in);
-  cost::model m = in.model.model;
-  if (in.training.padded_vocabulary > 0) m.vocabulary = in.training.padded_vocabulary;
+  const cost::layer_list list = list_of(in);
   planned_change out{.what = offload_change, .family = "recompute", .fits = true};
   std::vector<std::chrono::nanoseconds> extra;
-  for (const cost::part& part : cost::even_parts(m, in.parallel)) {
-    const auto at = static_cast<std::size_t>(part.rank);
-    const auto stage =
-        value_or_fail(planner::saved_tensors_of(m, in.training.step, in.parallel, in.training.on->rates, part,
-                                                p.run.ranks[at].peak_in_flight, in.memory),
-                      in.file);
+  for (const cost::rank_layers& rank : value_or_fail(cost::layers_of_ranks(list, in.parallel), in.file)) {
+    const std::int64_t in_flight = p.run.ranks[static_cast<std::size_t>(rank.ends.rank)].peak_in_flight;
+    const auto stage = value_or_fail(planner::saved_tensors_of(list, rank, in.training.step, in.parallel,
+                                                               in.training.on->rates, in_flight, in.memory),
+                                     in.file);
     const auto plan = value_or_fail(planner::solve(stage.problem), in.file);
     extra.push_back(plan.extra);
     out.bytes = std::max(out.bytes, (stage.beside + plan.held).count());

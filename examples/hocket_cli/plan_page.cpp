@@ -38,7 +38,7 @@ ordered_json sizes_of(const plan_input& in) {
           {"micro_batch", t.micro_batch},
           {"global_batch", t.global_batch},
           {"micro_batches", in.micro_batches()},
-          {"layers", in.model.model.layers},
+          {"layers", in.model.layers.layer_count()},
           {"open", in.open}};
 }
 

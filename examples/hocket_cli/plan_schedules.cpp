@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every schedule of the library on the stages of a plan, for the page's comparison.
-#include <hocket/cost/model/partition.hpp>
-#include <hocket/cost/model/peak_memory.hpp>
 #include <hocket/pipeline/any_schedule.hpp>
 
 #include <algorithm>
@@ -15,7 +13,6 @@
 namespace hocket_cli {
 namespace {
 
-namespace cost = hocket::cost;
 namespace pipeline = hocket::pipeline;
 
 // Simulated actions of all rows together: about a second of work.
@@ -44,47 +41,12 @@ struct stage_ticks {
   }
 };
 
-/// What each rank holds of the model: the stages that the schedule puts there, in all its directions.
-std::vector<cost::part> parts_of(const pipeline::any_schedule& plan, const std::vector<cost::part>& stages) {
-  std::vector<cost::part> ranks(plan.ranks());
-  for (cost::part& x : ranks) x.first = x.last = false;
-  const auto place = plan.placement();
-  for (std::uint32_t d = 0; d < plan.directions(); ++d)
-    for (std::uint32_t s = 0; s < stages.size(); ++s) {
-      const std::uint32_t r = place.rank_of(s, d);
-      ranks[r].rank = r;
-      ranks[r].layers += stages[s].layers;
-      ranks[r].moe_layers += stages[s].moe_layers;
-      ranks[r].window_layers += stages[s].window_layers;
-      ranks[r].first = ranks[r].first || stages[s].first;
-      ranks[r].last = ranks[r].last || stages[s].last;
-    }
-  return ranks;
-}
-
-/// Bytes of the fullest rank at its peak.
-std::int64_t bytes_of(const plan_input& in, const pipeline::any_schedule& plan, const std::vector<cost::part>& stages) {
-  cost::model m = in.model.model;
-  if (in.training.padded_vocabulary > 0) m.vocabulary = in.training.padded_vocabulary;
-  const std::int64_t on_rank = std::int64_t{plan.chunks()} * plan.directions();
-  std::int64_t most = 0;
-  for (const cost::part& x : parts_of(plan, stages)) {
-    const std::int64_t held = plan.peak_in_flight(static_cast<std::uint32_t>(x.rank));
-    const auto passes = [&](std::int64_t layers) { return hocket::ceil_div(held * layers, on_rank); };
-    const std::int64_t embedded = x.first ? std::min<std::int64_t>(held, plan.micro_batches()) : 0;
-    const cost::held in_flight{passes(x.layers), passes(x.moe_layers), embedded};
-    const auto peak =
-        value_or_fail(cost::peak_memory(m, in.training.step, in.parallel, x, in_flight), in.file).total_bytes();
-    most = std::max(most, static_cast<std::int64_t>(peak.ceiling().num()));
-  }
-  return most;
-}
-
 /// Chunks that divide the layers no more finely than one each.
 std::vector<std::int64_t> chunk_counts(const plan_input& in) {
   std::vector<std::int64_t> counts{in.parallel.vp};
   for (const std::int64_t v : {1, 2, 4})
-    if (v != in.parallel.vp && in.parallel.pp * v <= in.model.model.layers && !in.forward_us && in.split.empty())
+    if (v != in.parallel.vp && in.parallel.pp * v <= in.model.layers.layer_count() && !in.forward_us &&
+        in.split.empty())
       counts.push_back(v);
   return counts;
 }
@@ -96,16 +58,12 @@ class comparing {
   void add(std::int64_t chunks, std::int64_t micro_batches) {
     plan_input with = in_;
     with.parallel.vp = chunks;
-    cost::parallel flat = with.parallel;
-    flat.pp *= chunks;
-    flat.vp = 1;
-    const std::vector<cost::part> stages = cost::even_parts(with.model.model, flat);
-    const stage_ticks times(even_stage_times(with), boundary_hop_us(with));
+    const stage_ticks times(times_of_stages(with), boundary_hop_us(with));
     for (const std::string_view name : pipeline::schedule_names) {
       const bool grouped = name == "interleaved" && chunks > 1;
       for (const char* groups : {"balanced", "last", "first", "paper", "least-memory"})
         if (grouped || std::string_view(groups) == "balanced")
-          add_one(with, stages, times, name, groups, {in_.parallel.pp, chunks, micro_batches});
+          add_one(with, times, name, groups, {in_.parallel.pp, chunks, micro_batches});
     }
   }
 
@@ -115,8 +73,8 @@ class comparing {
   }
 
  private:
-  void add_one(const plan_input& with, const std::vector<cost::part>& stages, const stage_ticks& times,
-               std::string_view name, const char* groups, const pipeline::shape& s) {
+  void add_one(const plan_input& with, const stage_ticks& times, std::string_view name, const char* groups,
+               const pipeline::shape& s) {
     const std::int64_t actions = 3 * s.ranks * s.chunks * s.micro_batches;
     const bool built = name == "v-half" || name == "v-min";
     if (actions > room_ || (built && s.ranks * s.micro_batches > most_built / (s.ranks + s.micro_batches))) {
@@ -143,7 +101,7 @@ class comparing {
                         .micro_batches = s.micro_batches,
                         .makespan = ran->makespan,
                         .lower_bound = ran->lower_bound,
-                        .bytes = with.layers ? bytes_of_list(with, *plan) : bytes_of(with, *plan, stages)};
+                        .bytes = bytes_under(with, *plan)};
     for (std::uint32_t r = 0; r < plan->ranks(); ++r) x.peak = std::max(x.peak, plan->peak_in_flight(r));
     x.fits = in_.memory.fits(hocket::bytes(x.bytes));
     out_.rows.push_back(std::move(x));

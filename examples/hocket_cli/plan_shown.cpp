@@ -114,8 +114,7 @@ ordered_json memory_over_time(const plan_input& in, const step_plan& p) {
       held += changes[lane][i].by;
       if (i % step == 0) from = changes[lane][i].at;
       most = i % step == 0 ? held : std::max(most, held);  // of moments that are drawn as one, the most
-      if (i % step + 1 == step || i + 1 == changes[lane].size())
-        moments.push_back({from, bytes_at(most), most});
+      if (i % step + 1 == step || i + 1 == changes[lane].size()) moments.push_back({from, bytes_at(most), most});
     }
     ranks.push_back(
         {{"rank", lane}, {"static_bytes", static_cast<std::int64_t>(states)}, {"moments", std::move(moments)}});

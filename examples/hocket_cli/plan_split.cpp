@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The split of the layers in `hocket plan`: layers as the formulas of `cost` price them, and the planner's choice.
-#include <hocket/cost/model/layer_cost.hpp>
-#include <hocket/cost/model/partition.hpp>
-#include <hocket/cost/model/peak_memory.hpp>
-#include <hocket/cost/model/step_time.hpp>
+#include <hocket/cost/model/list_time.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -116,10 +113,9 @@ bool runs_whole_layers_again(const layer_split& split, std::size_t rank) {
 /// What stands on a rank whatever its layers keep: states, ends, the moments of the peak.
 cost::list_memory without_kept(const plan_input& in, const cost::layer_list& list, const cost::rank_layers& on,
                                bool whole, std::int64_t embedded) {
+  const cost::recompute_choice how{whole ? cost::recompute::full : cost::recompute::none, {}};
   return value_or_fail(
-      cost::memory_of_rank(list, on, in.training.step,
-                           with_level(in, whole ? cost::recompute::full : cost::recompute::none), {0, embedded}),
-      in.file);
+      cost::memory_of_rank(list, cost::with_choice(on, how), in.training.step, in.parallel, {0, embedded}), in.file);
 }
 /// Memory of a rank under a split, at the fullest of its times.
 struct rank_bytes {
@@ -211,11 +207,12 @@ rank_rooms rooms_of(const plan_input& in, const cost::layer_list& list, const pl
   for (std::uint32_t r = 0; r < held.ranks(); ++r) {
     cost::rank_layers on;
     on.ends = {.first = held.rank_of(0) == r, .last = held.rank_of(last) == r, .rank = r};
-    on.layers = beside_layers(list, on.ends.first, on.ends.last);
+    const std::vector<cost::repeated_layer> beside_them = beside_layers(list, on.ends.first, on.ends.last);
+    for (const auto& more : beside_them) on.layers.push_back({more.blocks, more.count});
     const std::int64_t embedded = on.ends.first ? most_held(held, r, held.chunk_of(0)) : 0;
     const cost::list_memory ends = without_kept(in, list, on, false, embedded);
     cost::rational kept = 0;
-    for (const auto& more : on.layers) {
+    for (const auto& more : beside_them) {
       const bool front = on.ends.first && more.blocks == list.front;
       kept = kept + kept_by_layer(in, list, more.blocks, {}) *
                         cost::rational(more.count * most_held(held, r, held.chunk_of(front ? 0 : last)));
@@ -224,8 +221,8 @@ rank_rooms rooms_of(const plan_input& in, const cost::layer_list& list, const pl
     for (const cost::repeated_layer& each : list.layers) on.layers.push_back({each.blocks, 1});
     const auto beside = [&](bool whole) {
       const cost::list_memory x = without_kept(in, list, on, whole, embedded);
-      return hocket::bytes(ceiling(ends.static_bytes + sets + kept) +
-                           ceiling(x.peak.total_bytes() - x.static_bytes) + 1);
+      return hocket::bytes(ceiling(ends.static_bytes + sets + kept) + ceiling(x.peak.total_bytes() - x.static_bytes) +
+                           1);
     };
     out.plain[r].capacity = in.memory.usable();
     out.plain[r].fixed = beside(false);
@@ -252,8 +249,7 @@ std::optional<layer_split> plan_split(const plan_input& in, const planner::in_fl
   const std::int64_t stages = in.parallel.pp * in.parallel.vp;
   layer_split out;
   out.ways = ways_of(in);
-  if (!in.layers && in.model.model.mtp_layers > 0) why_even = "the model has multi-token-prediction modules";
-  else if (in.parallel.offload_activations) why_even = "activations are offloaded";
+  if (in.parallel.offload_activations) why_even = "activations are offloaded";
   else if (in.forward_us) why_even = "stage times are measured, not those of layers";
   if (!why_even.empty() && in.split.empty()) return std::nullopt;
   if (!why_even.empty()) fail(in.file + ": \"pipeline.split\" cannot be used: " + why_even);
@@ -369,9 +365,7 @@ std::optional<layer_split> plan_split(const plan_input& in, const planner::in_fl
   return out;
 }
 
-bool timed_by_the_machine(const plan_input& in) {
-  return in.training.on && !in.forward_us && (in.layers || in.model.model.mtp_layers == 0);
-}
+bool timed_by_the_machine(const plan_input& in) { return in.training.on && !in.forward_us; }
 
 std::vector<step_plan::stage> times_of_split(const plan_input& in, const layer_split& split) {
   const cost::layer_list list = list_of(in);
@@ -396,44 +390,21 @@ std::vector<step_plan::stage> times_of_split(const plan_input& in, const layer_s
   return stages;
 }
 
-std::vector<step_plan::stage> times_of_even_stages(const plan_input& in, const std::vector<cost::part>& parts) {
-  const cost::recompute_choice how{in.parallel.recompute, {}};
-  cost::model m = in.model.model;
-  if (in.training.padded_vocabulary > 0) m.vocabulary = in.training.padded_vocabulary;
-  std::vector<step_plan::stage> stages;
-  for (const cost::part& x : parts) {
-    cost::layer_time sum;
-    const auto add = [&](cost::layer_kind kind, std::int64_t count, const cost::recompute_choice& choice) {
-      if (count == 0) return;
-      sum += static_cast<double>(count) *
-             value_or_fail(cost::time_of_layer(m, in.training.step, in.parallel, in.training.on->rates, kind, choice),
-                           in.file);
-    };
-    add(cost::layer_kind::dense, x.layers - x.moe_layers, how);
-    add(cost::layer_kind::experts, x.moe_layers, how);
-    if (x.last) add(cost::layer_kind::head, 1, {});
-    stages.push_back(timed_stage(x.layers, sum));
-  }
-  return stages;
-}
-
 cost::step_prediction step_of_split(const plan_input& in, const layer_split& split) {
   const cost::layer_list list = list_of(in);
-  std::vector<cost::planned_rank> ranks(split.by_rank.size());
-  for (std::size_t r = 0; r < ranks.size(); ++r) ranks[r].on.ends = split.by_rank[r].ends;
+  std::vector<cost::rank_layers> ranks(split.by_rank.size());
+  for (std::size_t r = 0; r < ranks.size(); ++r) ranks[r].ends = split.by_rank[r].ends;
   for (std::size_t s = 0; s < split.by_stage.size(); ++s) {
-    cost::planned_rank& to = ranks[split.plan.stages[s].rank];
+    cost::rank_layers& to = ranks[split.plan.stages[s].rank];
     const cost::rank_layers& on = split.by_stage[s];
-    const auto add = [&](const cost::layer_blocks& blocks, std::int64_t count, const cost::recompute_choice& how) {
-      to.on.layers.push_back({blocks, count});
-      to.how.push_back(how);
-    };
-    to.on.layer_count += on.layer_count;
-    for (const alike& some : layers_of(list, split, s)) add(*some.blocks, some.count, split.ways[some.way].how);
-    for (const auto& more : beside_layers(list, on.ends.first, on.ends.last)) add(more.blocks, more.count, {});
+    to.layer_count += on.layer_count;
+    for (const alike& some : layers_of(list, split, s))
+      to.layers.push_back({*some.blocks, some.count, split.ways[some.way].how});
+    for (const auto& more : beside_layers(list, on.ends.first, on.ends.last))
+      to.layers.push_back({more.blocks, more.count});
   }
-  return value_or_fail(cost::predict_planned_step(list, in.training.step, in.parallel, in.training.on->rates,
-                                                  std::span<const cost::planned_rank>(ranks)),
+  return value_or_fail(cost::predict_step(list, in.training.step, in.parallel, in.training.on->rates,
+                                          std::span<const cost::rank_layers>(ranks)),
                        in.file);
 }
 

@@ -83,38 +83,9 @@ step_plan::dependencies plan_graph(const plan_input& in) {
   return out;
 }
 
-// The stages in model order. Layers are dealt out as cost::even_parts does; the first stage has the embedding, whose
-// look-up costs no matrix product, the last one the head.
+// The stages in model order, as the split says or evenly.
 std::vector<step_plan::stage> stage_times(const plan_input& in, const layer_split* split) {
-  if (split != nullptr) return times_of_split(in, *split);
-  if (in.layers) return times_of_list(in);
-  const cost::model& m = in.model.model;
-  cost::parallel flat = in.parallel;
-  flat.pp = in.parallel.pp * in.parallel.vp;
-  flat.vp = 1;
-  cost::training one = in.training.step;  // one micro-batch on one pipeline
-  one.global_batch = one.micro_batch;
-  if (timed_by_the_machine(in)) return times_of_even_stages(in, cost::even_parts(m, flat));
-  std::vector<step_plan::stage> stages;
-  for (const cost::part& stage : cost::even_parts(m, flat)) {
-    if (in.forward_us) {
-      stages.push_back({stage.layers, *in.forward_us, *in.backward_us});
-      continue;
-    }
-    const cost::setting all{.on_rank = stage,
-                            .in_flight = {},
-                            .parameters = {},
-                            .model = m,
-                            .training = one,
-                            .parallel = in.parallel,
-                            .counted = in.training.counted};
-    const auto flops = value_or_fail(cost::rank_total(cost::forward_flop_terms, cost::numbers_of(all)), in.file);
-    const double forward = flops.real() / (in.peak_tflops * 1e12 * in.efficiency) * 1e6;
-    // The backward pass multiplies each gradient with both factors; full recompute runs the forward pass again.
-    const double again = in.parallel.recompute == cost::recompute::full ? 1 : 0;
-    stages.push_back({stage.layers, forward, (2 + again) * forward});
-  }
-  return stages;
+  return split != nullptr ? times_of_split(in, *split) : times_of_stages(in);
 }
 
 // The most residual streams that a layer passes on: a hop is that of the widest boundary.
@@ -130,7 +101,7 @@ std::int64_t widest_boundary(const cost::layer_list& list) {
 double hop_us(const plan_input& in) {
   const cost::training& t = in.training.step;
   const double elements = static_cast<double>(t.sequence) * static_cast<double>(t.micro_batch) *
-                          static_cast<double>(in.model.model.hidden * (in.layers ? widest_boundary(*in.layers) : 1)) /
+                          static_cast<double>(in.model.layers.sizes.hidden * widest_boundary(in.model.layers)) /
                           static_cast<double>(in.parallel.cp);
   const double bytes =
       elements * t.activation_bytes.real() / static_cast<double>(in.parallel.sequence_parallel ? in.parallel.tp : 1);
@@ -255,24 +226,10 @@ void plan_tiles(const plan_input& in, step_plan& out) {
   out.tile_timeline = value_or_fail(tiling::predicted_timeline(*in.fused, out.tiles->tiles()), in.file);
 }
 
-// Every activation in flight on a rank is of one of its chunks, layers / vp layers each.
-std::vector<cost::held> held_by(const plan_input& in, const pipeline::simulation& run) {
-  std::vector<cost::held> all;
-  const std::vector<cost::part> parts = cost::even_parts(in.model.model, in.parallel);
-  for (std::size_t r = 0; r < parts.size(); ++r) {
-    const std::int64_t chunks = run.ranks[r].peak_in_flight;
-    const auto passes = [&](std::int64_t layers) { return hocket::ceil_div(chunks * layers, in.parallel.vp); };
-    all.push_back({passes(parts[r].layers), passes(parts[r].moe_layers),
-                   parts[r].first ? std::min(chunks, in.micro_batches()) : 0});
-  }
-  return all;
-}
-
 void check_sizes(const plan_input& in) {
-  const auto fits = in.layers ? cost::check(*in.layers, in.training.step, in.parallel)
-                              : cost::check(in.model.model, in.training.step, in.parallel);
-  if (!fits) fail(in.file, fits.error());
-  if (const auto even = cost::check_even_stages(in.model.model.layers, in.parallel); !even) fail(in.file, even.error());
+  const cost::layer_list& list = in.model.layers;
+  if (const auto fits = cost::check(list, in.training.step, in.parallel); !fits) fail(in.file, fits.error());
+  if (const auto even = cost::check_even_stages(list.layer_count(), in.parallel); !even) fail(in.file, even.error());
 }
 
 }  // namespace
@@ -310,7 +267,6 @@ void settle(plan_input& in) {
   take(in, in.choice->front.front().of);
 }
 
-std::vector<step_plan::stage> even_stage_times(const plan_input& in) { return stage_times(in, nullptr); }
 double boundary_hop_us(const plan_input& in) { return hop_us(in); }
 
 std::vector<named_part> predicted_step_parts(const plan_input& in, const step_plan& p) {
@@ -360,8 +316,7 @@ step_plan plan_pipeline_and_cost(const plan_input& in) {
   check_sizes(in);
   plan_pipeline(in, out);
   out.cost_context = {.title = in.title, .assumed = in.model.assumed, .training = in.training, .parallel = in.parallel};
-  out.cost = in.layers ? report_of_list(in, out.cost_context, out.run)
-                       : make_report(in.model.model, out.cost_context, in.file, held_by(in, out.run));
+  out.cost = report_of(in, out.cost_context, out.run);
   if (out.split) put_split_into_report(in, *out.split, out.held, out);
   return out;
 }

@@ -31,8 +31,7 @@ struct link {
 /// What the plan file says (form: docs/plan.md), with the files it names.
 struct plan_input {
   std::string file, title;
-  hocket::hugging_face::reading model;
-  std::optional<hocket::cost::layer_list> layers;  ///< where layers differ: `model` has their number and the ends
+  model_input model;
   training_input training;
   hocket::cost::parallel parallel;
 
@@ -144,8 +143,6 @@ double tokens_per_second_per_device(const plan_input& in, double step_seconds);
 /// The same with another schedule on the same stages.
 /// @param makespan  its simulated time, in nanoseconds
 double predicted_step_seconds(const plan_input& in, const step_plan& p, hocket::ticks makespan);
-/// Times of the stages where layers are dealt out evenly and recomputed alike, in model order.
-std::vector<step_plan::stage> even_stage_times(const plan_input& in);
 /// Microseconds that a boundary tensor takes from one pipeline rank to the next.
 double boundary_hop_us(const plan_input& in);
 
@@ -154,12 +151,10 @@ double boundary_hop_us(const plan_input& in);
 /// @param seconds  of a step with such a split, simulated: what decides where ranks have several chunks
 std::optional<layer_split> plan_split(const plan_input& in, const hocket::planner::in_flight_profile& held,
                                       std::string& why_even, const std::function<double(const layer_split&)>& seconds);
-/// Whether stage times come from the rates of the machine: where there is one, and layers are of kinds that it prices.
+/// Whether stage times come from the rates of the machine: where there is one, and no times are measured.
 bool timed_by_the_machine(const plan_input& in);
 /// Forward and backward seconds of each stage of a split, by the rates of the machine.
 std::vector<step_plan::stage> times_of_split(const plan_input& in, const layer_split& split);
-/// The same where layers are dealt out evenly and all recomputed alike.
-std::vector<step_plan::stage> times_of_even_stages(const plan_input& in, const std::vector<hocket::cost::part>& stages);
 /// Memory of every rank under a split, term by term as the report of an even one has it.
 void put_split_into_report(const plan_input& in, const layer_split& split,
                            const hocket::planner::in_flight_profile& held, step_plan& out);
@@ -178,7 +173,7 @@ struct pasted_level {
 std::string mind_formers(const std::vector<pasted_level>& levels, const hocket::planner::split_plan& plan,
                          std::uint32_t ranks, std::uint32_t chunks, std::span<const std::int64_t> runs);
 
-// Of a model as a list of layers; one by its numbers is written as such a list where its layers are split.
+/// The model with the padding and the prediction modules of the step.
 hocket::cost::layer_list list_of(const plan_input& in);
 /// The layers of every stage in model order, each as if it were a pipeline rank.
 /// @param sizes  layers of each stage; empty: dealt out evenly
@@ -192,12 +187,11 @@ step_plan::stage counted_stage(const plan_input& in, const hocket::cost::layer_l
 /// Of what its layers take. Collectives that show are as many in the backward pass as in the forward pass.
 step_plan::stage timed_stage(std::int64_t layers, const hocket::cost::layer_time& sum);
 /// Times of the stages in model order, as the file says or evenly.
-std::vector<step_plan::stage> times_of_list(const plan_input& in);
+std::vector<step_plan::stage> times_of_stages(const plan_input& in);
 /// The report, with memory as the schedule holds it.
-hocket::cost::report report_of_list(const plan_input& in, report_context& context,
-                                    const hocket::pipeline::simulation& run);
+hocket::cost::report report_of(const plan_input& in, report_context& context, const hocket::pipeline::simulation& run);
 /// Bytes of the fullest rank under a schedule, whatever its placement.
-std::int64_t bytes_of_list(const plan_input& in, const hocket::pipeline::any_schedule& plan);
+std::int64_t bytes_under(const plan_input& in, const hocket::pipeline::any_schedule& plan);
 
 std::string plan_as_text(const plan_input& in, const step_plan& plan);
 std::string plan_as_json(const plan_input& in, const step_plan& plan);

@@ -17,8 +17,9 @@ CLI::Option* add_memory(CLI::App& command, memory_option& memory, const std::str
   CLI::Option* const whole = command.add_option("--memory-gib", memory.gib, description)
                                  ->type_name("GIB")
                                  ->check(is_number(0.001, 1e6, "number of GiB from 0.001 to 10^6"));
-  command.add_option("--reserve-gib", memory.reserve_gib,
-                     "What of it is not for training: driver, communicators, allocator (2)")
+  command
+      .add_option("--reserve-gib", memory.reserve_gib,
+                  "What of it is not for training: driver, communicators, allocator (2)")
       ->type_name("GIB")
       ->check(is_number(0, 1e6, "number of GiB from 0 to 10^6"))
       ->needs(whole);

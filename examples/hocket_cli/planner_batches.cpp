@@ -84,11 +84,11 @@ pipeline::any_schedule schedule_of(const options& o, const cost::parallel& p, st
 
 question read_question(const options& o) {
   question q;
-  const model_input model = read_any_config(read_json_file(o.model), o.model);
-  q.training = read_training(read_json_file(o.training), model.numbers.model, o.training);
+  const model_input model = read_model(read_json_file(o.model), o.model);
+  q.training = read_training(read_json_file(o.training), model.layers, o.training);
   if (!q.training.on) fail(o.training + ": \"machine\" must say how fast the devices are");
   q.parallel = read_parallel(read_json_file(o.parallel), o.parallel, "", &q.replay);
-  q.list = padded(model.layers ? *model.layers : cost::to_layers(model.numbers.model), q.training, o.training);
+  q.list = padded(model.layers, q.training, o.training);
   q.file = o.parallel;
   const cost::training& t = q.training.step;
   if (const auto fits = cost::check(q.list, t, q.parallel); !fits) fail(o.parallel, fits.error());
@@ -299,7 +299,7 @@ answer answer_of(const question& q) {
   std::vector<std::int64_t> sizes;
   for (const auto& s : stages) sizes.push_back(s.layers);
   out.beside = cost::beside_pipeline(
-                   value_or_fail(cost::predict_step(q.list, q.training.step, q.parallel, q.rates(), {}, sizes), q.file))
+                   value_or_fail(cost::predict_step(q.list, q.training.step, q.parallel, q.rates(), sizes), q.file))
                    .count();
   return out;
 }
@@ -397,8 +397,8 @@ void batches(const options& o) {
   const question q = read_question(o);
   const answer a = answer_of(q);
   if (q.capacity > 0 && !a.scores.best_mean)
-    fail(o.parallel + ": no choice fits every draw into " + fixed(o.memory.gib, 2) + " GiB, " + fixed(o.memory.reserve_gib, 2) +
-         " of them in reserve: the best lacks " +
+    fail(o.parallel + ": no choice fits every draw into " + fixed(o.memory.gib, 2) + " GiB, " +
+         fixed(o.memory.reserve_gib, 2) + " of them in reserve: the best lacks " +
          std::to_string(std::min_element(a.scores.scores.begin(), a.scores.scores.end(),
                                          [](const auto& x, const auto& y) { return x.most_lacking < y.most_lacking; })
                             ->most_lacking.count()) +
@@ -427,9 +427,8 @@ void add_planner_batches(CLI::App& planner_command) {
       ->type_name("NAME")
       ->check(CLI::IsMember(
           {"gpipe", "1f1b", "eager-1f1b", "interleaved", "looped-bfs", "zb-h1", "zb-h2", "interleaved-zb"}));
-  add_memory(
-      *c, o->memory,
-      "Memory of a device: splits and recompute choices are compared, and the best of those that fit is taken");
+  add_memory(*c, o->memory,
+             "Memory of a device: splits and recompute choices are compared, and the best of those that fit is taken");
   c->add_option("--format", o->format, "text (the default) or json")->check(CLI::IsMember({"text", "json"}));
   add_out(*c, o->out);
   c->callback([o] { batches(*o); });

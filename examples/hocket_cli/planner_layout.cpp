@@ -69,6 +69,7 @@ prices prices_of(const cost::layer_list& list, const training_input& t, const sp
 void set_memory(planner::layout_problem& problem, const cost::layer_list& list, const training_input& t,
                 const spread& p, const cost::device_memory& on, const std::string& file) {
   const auto up = [](const cost::rational& x) { return hocket::bytes(static_cast<std::int64_t>(x.ceiling().num())); };
+  const cost::recompute_choice how{p.recompute, p.replay};
   const cost::layer_blocks sets = cost::detail::shared_sets(list);
   const cost::rational of_sets = static_bytes_of_sets(list, t.step, p, file);
   const auto weight = [&](const cost::layer_blocks& blocks) -> planner::layout_bytes {
@@ -91,14 +92,13 @@ void set_memory(planner::layout_problem& problem, const cost::layer_list& list, 
     cost::rank_layers stage;
     stage.ends = {.first = rank == 0, .last = rank + 1 == p.pp, .rank = rank};
     const auto memory = [&](const cost::rational& passes) {
-      return value_or_fail(cost::memory_of_rank(list, stage, t.step, p, {passes, held.embedding_passes}, p.replay), file)
-          .peak;
+      return value_or_fail(cost::memory_of_rank(list, stage, t.step, p, {passes, held.embedding_passes}), file).peak;
     };
-    if (stage.ends.first && !list.front.empty()) stage.layers.push_back({list.front, 1});
-    if (stage.ends.last && !list.back.empty()) stage.layers.push_back({list.back, 1});
+    if (stage.ends.first && !list.front.empty()) stage.layers.push_back({list.front, 1, how});
+    if (stage.ends.last && !list.back.empty()) stage.layers.push_back({list.back, 1, how});
     const cost::memory_peak own = memory(held.layers);
     for (const auto* runs : {&list.layers, &list.predictions})
-      for (const cost::repeated_layer& each : *runs) stage.layers.push_back({each.blocks, 1});
+      for (const cost::repeated_layer& each : *runs) stage.layers.push_back({each.blocks, 1, how});
     const cost::memory_peak with_all = memory(0);
     const cost::memory_peak fixed{own.static_bytes + of_sets, own.kept_bytes, with_all.workspace_bytes,
                                   with_all.at_loss_bytes, with_all.at_backward_bytes};
@@ -122,7 +122,7 @@ planner::model_layout solved(const prices& x, const cost::layer_list& list, cons
   if (plan) return std::move(plan->layout);
   if (plan.error().code != hocket::errc::does_not_fit) fail(file, plan.error());
   const hocket::bytes least = value_or_fail(planner::least_capacity(problem), file) + on->reserve;
-  const auto gib = [](hocket::bytes x) { return static_cast<double>(x.count()) / bytes_per_gib; };
+  const auto gib = [](hocket::bytes size) { return static_cast<double>(size.count()) / bytes_per_gib; };
   fail(file + ": no layout fits into " + fixed(gib(on->capacity), 3) + " GiB a rank by 1F1B, " +
        fixed(gib(on->reserve), 3) + " of them in reserve: the least that one needs is " +
        fixed(std::ceil(gib(least) * 1e3) / 1e3, 3) + " GiB");
@@ -135,11 +135,12 @@ std::vector<cost::rank_layers> ranks_of(const cost::layer_list& list, const plan
   for (const planner::layout_stage& s : layout.stages) sizes.push_back(s.layers);
   cost::layer_list without = list;
   without.predictions.clear();
-  auto ranks = value_or_fail(cost::layers_of_ranks(without, p, sizes), file);
+  auto ranks = value_or_fail(cost::layers_of_ranks(without, p, sizes, p.replay), file);
   for (std::size_t s = 0; s < layout.stages.size(); ++s)
     if (layout.stages[s].predictions > 0) {
-      auto& on = ranks[s % ranks.size()].layers;
-      on.insert(on.end(), list.predictions.begin(), list.predictions.end());
+      for (const cost::repeated_layer& each : list.predictions)
+        ranks[s % ranks.size()].layers.push_back(
+            {each.blocks, each.count, {p.recompute, p.replay}, cost::run_place::prediction});
     }
   return ranks;
 }
@@ -150,7 +151,7 @@ std::vector<double> peaks_of(const cost::layer_list& list, const planner::model_
   std::vector<double> bytes;
   for (const cost::rank_layers& on : ranks_of(list, layout, p, file)) {
     const auto held = value_or_fail(cost::held_share_by_1f1b(t.step, p, on.ends.rank), file);
-    const auto memory = value_or_fail(cost::memory_of_rank(list, on, t.step, p, held, p.replay), file);
+    const auto memory = value_or_fail(cost::memory_of_rank(list, on, t.step, p, held), file);
     bytes.push_back(memory.peak.total_bytes().ceiling().real());
   }
   return bytes;
@@ -322,12 +323,12 @@ std::string written(const planner::model_layout& layout, const cost::layer_list&
 }
 
 void layout(const options& o) {
-  const model_input model = read_any_config(read_json_file(o.model), o.model);
-  const training_input t = read_training(read_json_file(o.training), model.numbers.model, o.training);
+  const model_input model = read_model(read_json_file(o.model), o.model);
+  const training_input t = read_training(read_json_file(o.training), model.layers, o.training);
   if (!t.on) fail(o.training + ": \"machine\" must say how fast the devices are");
   spread p;
   static_cast<cost::parallel&>(p) = read_parallel(read_json_file(o.parallel), o.parallel, "", &p.replay);
-  cost::layer_list list = padded(model.layers ? *model.layers : cost::to_layers(model.numbers.model), t, o.training);
+  cost::layer_list list = padded(model.layers, t, o.training);
   if (o.predictions > 0 && t.predictions > 0 && o.predictions != t.predictions)
     fail("--predictions is " + std::to_string(o.predictions) + ", but " + o.training + " has " +
          std::to_string(t.predictions));
@@ -386,8 +387,7 @@ void add_planner_layout(CLI::App& planner_command) {
                 "Multi-token-prediction modules, each with a layer as the last one (0)")
       ->type_name("N")
       ->check(CLI::Range(0, 64));
-  add_memory(*c, o->memory,
-             "Memory of a device: only layouts that fit by 1F1B, with one chunk a rank (not looked at)");
+  add_memory(*c, o->memory, "Memory of a device: only layouts that fit by 1F1B, with one chunk a rank (not looked at)");
   c->add_option("--format", o->format,
                 "text (the default), json, megatron, hybrid (letters of layers), mindformers or torchtitan")
       ->check(CLI::IsMember({"text", "json", "megatron", "hybrid", "mindformers", "torchtitan"}));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `hocket planner offload`: what each stage keeps, computes again or moves to the host, and what to paste.
-#include <hocket/cost/model/in_flight.hpp>
 #include <hocket/planner/saved_tensors/stage.hpp>
 
 #include <algorithm>
@@ -37,12 +36,17 @@ struct variant {
 struct answer {
   std::vector<planner::stage_saved_tensors> stages;
   std::vector<std::int64_t> first_layers;  ///< of each stage, from 0
-  std::vector<std::int64_t> dense_layers;  ///< of each stage, which stand before those with experts
   std::vector<variant> variants;           ///< the last has all ways
   double beside = 0;                       ///< seconds of a step beside the pipeline's stages
   [[nodiscard]] const variant& chosen() const { return variants.back(); }
-  [[nodiscard]] std::int64_t first_layer(std::size_t stage, cost::layer_kind kind) const {
-    return first_layers[stage] + (kind == cost::layer_kind::experts ? dense_layers[stage] : 0);
+  [[nodiscard]] const planner::stage_kind& kind_of(std::size_t stage, const planner::stage_class& x) const {
+    return stages[stage].kinds[x.kind];
+  }
+  /// Layers of a kind by number, of the whole model.
+  [[nodiscard]] std::vector<std::int64_t> layers_of(std::size_t stage, const planner::stage_class& x) const {
+    std::vector<std::int64_t> out = kind_of(stage, x).layers;
+    for (std::int64_t& layer : out) layer += first_layers[stage];
+    return out;
   }
 };
 
@@ -52,10 +56,9 @@ struct framework_names {
   std::string_view recompute_module, offload_module;
   std::vector<std::string_view> parts;
 };
-framework_names names_of(const planner::stage_class& x) {
-  const bool experts = x.kind == cost::layer_kind::experts;
+framework_names names_of(cost::layer_operation by, bool experts) {
   using cost::layer_operation;
-  switch (x.by) {
+  switch (by) {
     case layer_operation::norm: return {"layernorm", "qkv_linear", {R"(attention_norm\.norm)", R"(ffn_norm\.norm)"}};
     case layer_operation::cast_back: return {"", "", {R"(attention_norm\.rcast)", R"(ffn_norm\.rcast)"}};
     case layer_operation::qkv:
@@ -104,16 +107,11 @@ variant solved(variant x, const std::vector<planner::stage_saved_tensors>& stage
 }
 
 answer answer_of(const options& o) {
-  const model_input model = read_any_config(read_json_file(o.model), o.model);
-  if (model.layers) fail(o.model + ": tensors are offloaded for models of equal layers only");
-  const training_input t = read_training(read_json_file(o.training), model.numbers.model, o.training);
+  const model_input model = read_model(read_json_file(o.model), o.model);
+  const training_input t = read_training(read_json_file(o.training), model.layers, o.training);
   if (!t.on) fail(o.training + ": \"machine\" must say how fast the devices are");
   cost::parallel p = read_parallel(read_json_file(o.parallel), o.parallel);
-  cost::model m = model.numbers.model;
-  if (t.padded_vocabulary > 0) m.vocabulary = t.padded_vocabulary;
-  if (t.predictions > 0)
-    fail(o.training + ": \"predictions\" is " + std::to_string(t.predictions) +
-         ", but tensors are offloaded for models without multi-token-prediction modules only");
+  const cost::layer_list list = padded(model.layers, t, o.training);
   if (p.vp > 1)
     fail(o.parallel + ": \"vp\" is " + std::to_string(p.vp) + ", but tensors are offloaded with one chunk a rank only");
   if (t.on->rates.host_bytes <= 0)
@@ -121,29 +119,28 @@ answer answer_of(const options& o) {
   if (p.recompute != cost::recompute::none || p.offload_activations)
     fail(o.parallel + ": says what is computed again or moved, which is chosen here: leave \"" +
          (p.offload_activations ? "offload_activations" : "recompute") + "\" out");
-  if (const auto fits = cost::check(m, t.step, p); !fits) fail(o.parallel, fits.error());
-  need_rates(*t.on, m.moe_layers > 0, p, o.parallel);
+  if (const auto fits = cost::check(list, t.step, p); !fits) fail(o.parallel, fits.error());
+  need_rates(*t.on, has_experts(list), p, o.parallel);
   answer out;
   const cost::device_memory memory = o.memory.memory();
   const std::int64_t micro_batches = t.step.global_batch / (t.step.micro_batch * p.dp);
   std::int64_t first = 0;
-  for (const cost::part& part : cost::even_parts(m, p)) {
-    auto stage =
-        planner::saved_tensors_of(m, t.step, p, t.on->rates, part, std::min(micro_batches, p.pp - part.rank), memory);
+  for (const cost::rank_layers& rank : value_or_fail(cost::layers_of_ranks(list, p), o.parallel)) {
+    const std::int64_t in_flight = std::min(micro_batches, p.pp - rank.ends.rank);
+    auto stage = planner::saved_tensors_of(list, rank, t.step, p, t.on->rates, in_flight, memory);
     if (!stage) fail(o.parallel, stage.error());
     out.stages.push_back(std::move(*stage));
     out.first_layers.push_back(first);
-    out.dense_layers.push_back(part.layers - part.moe_layers);
-    first += part.layers;
+    first += rank.layer_count;
   }
-  const auto uniform = value_or_fail(cost::predict_step(m, t.step, p, t.on->rates), o.parallel);
+  const auto alike =
+      value_or_fail(cost::predict_step(list, t.step, p, t.on->rates), o.parallel);
   double in_stages = 0;
   for (const auto& stage : out.stages) in_stages += static_cast<double>(stage.time.count()) / 1e9;
   // Hops, the exchange, the optimizer: what the prediction has besides the stages.
   double slowest = 0;
   for (const auto& stage : out.stages) slowest = std::max(slowest, static_cast<double>(stage.time.count()) / 1e9);
-  out.beside =
-      std::max(0.0, uniform.step_time().count() - in_stages - static_cast<double>(micro_batches - 1) * slowest);
+  out.beside = std::max(0.0, alike.step_time().count() - in_stages - static_cast<double>(micro_batches - 1) * slowest);
   for (const variant& x :
        {variant{"keep everything", "keep", false, false}, variant{"compute again", "recompute", true, false},
         variant{"offload", "offload", false, true}, variant{"any of the three", "chosen", true, true}})
@@ -163,8 +160,10 @@ std::string joined(std::string_view before, const std::vector<std::string>& list
 /// Of a kind: the tensors, how many layers of their stage they concern, and where those begin.
 struct pasted_choice {
   std::size_t stage;
-  planner::stage_class name;
-  std::int64_t again, moved, first;
+  framework_names names;
+  std::string label;
+  std::int64_t again, moved;
+  std::vector<std::int64_t> layers;  ///< of its kind: the first compute again, the next move
 };
 std::vector<pasted_choice> choices_of(const answer& a) {
   std::vector<pasted_choice> out;
@@ -172,7 +171,9 @@ std::vector<pasted_choice> choices_of(const answer& a) {
   for (std::size_t s = 0; s < plans.size(); ++s) {
     for (std::size_t c = 0; c < plans[s].choices.size(); ++c) {
       const planner::stage_class& name = a.stages[s].names[c];
-      out.push_back({s, name, plans[s].choices[c].again, plans[s].choices[c].moved, a.first_layer(s, name.kind)});
+      const bool experts = cost::has_experts(a.kind_of(s, name).blocks);
+      const auto& choice = plans[s].choices[c];
+      out.push_back({s, names_of(name.by, experts), label_of(name), choice.again, choice.moved, a.layers_of(s, name)});
     }
   }
   return out;
@@ -182,11 +183,10 @@ std::vector<pasted_choice> choices_of(const answer& a) {
 std::string megatron_of(const answer& a) {
   std::vector<std::string> again, moved, none;
   for (const pasted_choice& x : choices_of(a)) {
-    const framework_names names = names_of(x.name);
-    if (x.again > 0 && names.recompute_module.empty()) add_once(none, label_of(x.name) + " (again)");
-    else if (x.again > 0) add_once(again, names.recompute_module);
-    if (x.moved > 0 && names.offload_module.empty()) add_once(none, label_of(x.name) + " (move)");
-    else if (x.moved > 0) add_once(moved, names.offload_module);
+    if (x.again > 0 && x.names.recompute_module.empty()) add_once(none, x.label + " (again)");
+    else if (x.again > 0) add_once(again, x.names.recompute_module);
+    if (x.moved > 0 && x.names.offload_module.empty()) add_once(none, x.label + " (move)");
+    else if (x.moved > 0) add_once(moved, x.names.offload_module);
   }
   const std::string out = joined("--recompute-granularity selective --recompute-modules", again) +
                           joined("--fine-grained-activation-offloading --offload-modules", moved) +
@@ -203,16 +203,15 @@ std::vector<part_layers> parts_of(const answer& a, std::vector<std::string>& non
   std::vector<part_layers> out;
   for (const pasted_choice& x : choices_of(a)) {
     if (x.again + x.moved == 0) continue;
-    const framework_names names = names_of(x.name);
-    if (names.parts.empty()) add_once(none, label_of(x.name));
-    for (const std::string_view part : names.parts) {
+    if (x.names.parts.empty()) add_once(none, x.label);
+    for (const std::string_view part : x.names.parts) {
       auto at = std::find_if(out.begin(), out.end(), [&](const part_layers& y) { return y.part == part; });
       if (at == out.end())
         at = out.insert(at, {std::string(part), {}, std::vector<std::int64_t>(a.stages.size(), 0), {}});
       at->again_by_stage[x.stage] += x.again;
-      // The first compute again, the next move.
-      for (std::int64_t l = 0; l < x.again; ++l) at->again.push_back(x.first + l);
-      for (std::int64_t l = x.again; l < x.again + x.moved; ++l) at->moved.push_back(x.first + l);
+      const auto moved = x.layers.begin() + x.again;
+      at->again.insert(at->again.end(), x.layers.begin(), moved);
+      at->moved.insert(at->moved.end(), moved, moved + x.moved);
     }
   }
   return out;
@@ -309,15 +308,16 @@ std::string as_json(const answer& a) {
     for (std::size_t c = 0; c < q.classes.size(); ++c) {
       const planner::saved_class& x = q.classes[c];
       const planner::saved_class_choice& choice = plan.choices[c];
-      one["tensors"].push_back({{"by", label_of(a.stages[s].names[c])},
-                                {"kind", to_string(a.stages[s].names[c].kind)},
-                                {"layers", x.layers},
-                                {"bytes", x.size.count()},
-                                {"again_us", us(x.again)},
-                                {"copy_us", us(x.copy)},
-                                {"keep", x.layers - choice.again - choice.moved},
-                                {"again", choice.again},
-                                {"move", choice.moved}});
+      one["tensors"].push_back(
+          {{"by", label_of(a.stages[s].names[c])},
+           {"kind", cost::has_experts(a.kind_of(s, a.stages[s].names[c]).blocks) ? "experts" : "dense"},
+           {"layers", x.layers},
+           {"bytes", x.size.count()},
+           {"again_us", us(x.again)},
+           {"copy_us", us(x.copy)},
+           {"keep", x.layers - choice.again - choice.moved},
+           {"again", choice.again},
+           {"move", choice.moved}});
     }
     out["stages"].push_back(one);
   }

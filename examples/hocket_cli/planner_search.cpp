@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // hocket planner search: which parallel strategies fit a cluster, ranked, and why the others do not.
-#include <hocket/planner/strategy/list.hpp>
+#include <hocket/planner/strategy/solve.hpp>
 #include <hocket/timeline/svg.hpp>
 
 #include <algorithm>
@@ -42,8 +42,9 @@ std::optional<std::int64_t> first_repeated(const std::vector<std::int64_t>& list
 
 question read_cluster(const std::string& file) {
   const nlohmann::json whole = read_json_file(file);
-  const json_object v(whole, file, "",
-                      {"version", "devices", "devices_per_node", "memory_gib", "reserve_gib", "rates", "space", "notes"});
+  const json_object v(
+      whole, file, "",
+      {"version", "devices", "devices_per_node", "memory_gib", "reserve_gib", "rates", "space", "notes"});
   question q;
   q.on.devices = v.integer("devices", 1, std::int64_t{1} << 20);
   q.on.devices_per_node = v.integer_or("devices_per_node", 8, 1, std::int64_t{1} << 20);
@@ -231,25 +232,15 @@ std::vector<std::int64_t> device_counts(const options& o, std::int64_t most) {
 /// What an error of the search may be due to.
 std::string files_of(const options& o) { return o.model + " with " + o.training + " on " + o.cluster; }
 
-/// Asks a question of the model, in whichever form the config has it.
-template <class Ask>
-auto of_model(const model_input& model, const training_input& t, const std::string& file, Ask&& ask) {
-  if (model.layers) return ask(padded(*model.layers, t, file));
-  cost::model m = model.numbers.model;
-  if (t.padded_vocabulary > 0) m.vocabulary = t.padded_vocabulary;
-  if (t.predictions > 0) m.mtp_layers = t.predictions;
-  return ask(m);
+planner::strategy_problem problem_of(const options& o, const model_input& model, const training_input& training,
+                                     const question& q) {
+  return {padded(model.layers, training, o.training), training.step, q.on, q.space};
 }
 
 void search_counts(const options& o, const model_input& model, const training_input& training, const question& q) {
   const cost::training& t = training.step;
   const auto counts = device_counts(o, q.on.devices);
-  const auto report =
-      value_or_fail(of_model(model, training, o.training,
-                             [&]<class Model>(const Model& m) {
-                               return planner::solve(planner::strategy_problem_of<Model>{m, t, q.on, q.space}, counts);
-                             }),
-                    files_of(o));
+  const auto report = value_or_fail(planner::solve(problem_of(o, model, training, q), counts), files_of(o));
   if (report.front.empty()) fail("no strategy fits on any of these numbers of devices");
   const double tokens = static_cast<double>(t.global_batch) * static_cast<double>(t.sequence);
   const std::string format = form(o.format);
@@ -339,17 +330,12 @@ std::string report_as_text(const planner::strategy_plan& report, double tokens, 
 }
 
 void search(const options& o) {
-  const model_input model = read_any_config(read_json_file(o.model), o.model);
-  const training_input training = read_training(read_json_file(o.training), model.numbers.model, o.training);
+  const model_input model = read_model(read_json_file(o.model), o.model);
+  const training_input training = read_training(read_json_file(o.training), model.layers, o.training);
   if (training.on) fail(o.training + ": \"machine\" has no meaning here: the rates are those of " + o.cluster);
   const question q = read_cluster(o.cluster);
   if (!o.devices.empty()) return search_counts(o, model, training, q);
-  const auto report = value_or_fail(
-      of_model(model, training, o.training,
-               [&]<class Model>(const Model& m) {
-                 return planner::solve(planner::strategy_problem_of<Model>{m, training.step, q.on, q.space});
-               }),
-      files_of(o));
+  const auto report = value_or_fail(planner::solve(problem_of(o, model, training, q)), files_of(o));
   if (report.named == 0)
     fail(o.cluster + ": no sizes of \"space.tensor\" and \"space.context\" divide the " + std::to_string(q.on.devices) +
          " devices");
@@ -363,8 +349,9 @@ void search(const options& o) {
   if (report.front.empty())
     fail("none of " + std::to_string(report.named) + " strategies fits: " + std::to_string(report.evaluated) +
          " are possible, " +
-         (report.evaluated > 0 ? "each needs more memory than " + std::to_string(q.on.memory.usable().count()) + " bytes"
-                               : "so the devices do not suit this step" + reasons));
+         (report.evaluated > 0
+              ? "each needs more memory than " + std::to_string(q.on.memory.usable().count()) + " bytes"
+              : "so the devices do not suit this step" + reasons));
   const std::string title = "Strategies on " + std::to_string(q.on.devices) + " devices";
   const auto& best = report.front.front();
   char line[256];

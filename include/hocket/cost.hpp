@@ -40,5 +40,4 @@
 #include <hocket/cost/model/step_time.hpp>
 #include <hocket/cost/model/symbols.hpp>
 #include <hocket/cost/model/utilization.hpp>
-#include <hocket/cost/plan_report.hpp>
 #include <hocket/cost/report.hpp>

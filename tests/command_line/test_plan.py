@@ -89,7 +89,7 @@ class Plan(ToolTest):
                         self.assertEqual(some["step_seconds"], free["step_seconds"])
         # Little memory: layers are computed again, and the report says so.
         tight = dict(fixed, tp=2, pp=4, vp=1, zero=1, copies=1, sequence_parallel=True, recompute="search")
-        small = lambda v: v["cluster"].update(memory_gib=22)
+        small = lambda v: v["cluster"].update(memory_gib=24)
         _, report, chosen = ask("tight", small, **tight)
         self.assertEqual(chosen["open"], {"recompute": "by_stage"})
         self.assertLess(chosen["step_seconds"], chosen["all_layers_alike"]["step_seconds"])
@@ -102,7 +102,8 @@ class Plan(ToolTest):
             def change(value):
                 del value["parallel"], value["training"]["micro_batch"], value["step_seconds"]
                 value["training"].update(machine="guide_device", global_batch=256)
-                value["cluster"]["memory_gib"], value["pipeline"] = gib, {}
+                value["cluster"].update(memory_gib=gib, reserve_gib=0)
+                value["pipeline"] = {}
             with self.subTest(gib=gib):
                 out = self.folder / f"gib{gib}"
                 done = self.ok("plan", self.changed(change), "--out", out)
@@ -191,7 +192,7 @@ class Plan(ToolTest):
             self.assertFalse(out.exists())
         refuse(1, "training.machine", lambda v: v["training"].pop("machine"))
         refuse(2, "parallel.dp", lambda v: v["parallel"].update(dp=2))
-        refuse(3, "more memory", lambda v: v["cluster"].update(memory_gib=1))
+        refuse(3, "more memory", lambda v: v["cluster"].update(memory_gib=3))
         refuse(4, "parallel.cp", lambda v: v["parallel"].update(cp="search"))
         refuse(7, "divides the 16 devices and has \"pipeline.micro_batches\" 9", lambda v: v["parallel"].update(pp=3))
         refuse(5, "devices_per_node", lambda v: v["cluster"].update(devices_per_node=0))

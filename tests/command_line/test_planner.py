@@ -380,7 +380,8 @@ class Strategies(ToolTest):
             one = json.loads(json.dumps(cluster))
             change(one)
             self.refused("planner", "search", *self.FILES, "--cluster", self.file("c.json", json.dumps(one)), says=says)
-        refused(lambda c: c.update(memory_gib=1), "none of")
+        refused(lambda c: c.update(memory_gib=3), "none of")
+        refused(lambda c: c.update(memory_gib=2), "\"memory_gib\" leaves nothing for training")
         refused(lambda c: c.update(devices=0), "devices")
         refused(lambda c: c.update(devices=997), "the global batch does not divide")
         refused(lambda c: c["rates"].pop("gemm_tflops"), "gemm_tflops")
@@ -462,7 +463,7 @@ class Strategies(ToolTest):
         free = peak()
         for gib in (free / 2**30 + 2, free / 2**30 - 3):
             self.assertLessEqual(peak("--memory-gib", str(gib)), gib * 2**30)
-        self.refused("planner", "layout", *files[:4], *one_chunk, "--memory-gib", "3", says="no layout fits into 3.000 GiB a rank by 1F1B: the least that one needs is ")
+        self.refused("planner", "layout", *files[:4], *one_chunk, "--memory-gib", "3", says="no layout fits into 3.000 GiB a rank by 1F1B, 2.000 of them in reserve: the least that one needs is ")
         said = self.refused("planner", "layout", *files[:4], *one_chunk, "--memory-gib", "3").err
         least = float(re.search(r"the least that one needs is ([0-9.]+) GiB", said)[1])
         self.assertLessEqual(peak("--memory-gib", f"{least}"), least * 2**30)
@@ -580,7 +581,7 @@ class Batches(ToolTest):
         refused("--draws: ", "--lengths", self.file("one.json", "[[1]]"), "--draws", 2)
         refused("--seed: ", "--lengths", self.file("one.json", "[[1]]"), "--seed", 2)
         refused("--tokens: ", "--lengths", self.file("one.json", "[[1]]"), "--tokens", 8)
-        refused("no choice fits every draw into 1.00 GiB", "--lengths", "uniform:64-128", "--memory-gib", 1)
+        refused("no choice fits every draw into 3.00 GiB, 2.00 of them in reserve", "--lengths", "uniform:64-128", "--memory-gib", 3)
         refused("e.json: is [], but must be a list of one document or more", "--lengths", self.file("e.json", "[]"))
         refused("e.json: micro-batch 1 is [], but must be a list of one document or more", "--lengths", self.file("e.json", "[[1], []]"))
         refused("--lengths uniform:1-2, up to 2147483647 tokens a micro-batch: drawn documents: 1048577 exceeds the limit of 1048576",
@@ -620,7 +621,9 @@ class Batches(ToolTest):
         """nan is no memory; a layout that is given must fit, too."""
         for command in (("layout",), ("batches", "--lengths", "uniform:64-128")):
             self.misused("planner", *command, *self.files(), "--memory-gib", "nan", says="nan is not a number of GiB")
-        self.refused("planner", "layout", "Et*10|(t*10|)*2t*10L", *self.files(), "--memory-gib", 1, says="and --memory-gib is 1.000")
+        self.refused("planner", "layout", "Et*10|(t*10|)*2t*10L", *self.files(), "--memory-gib", 3, says="and --memory-gib is 3.000, 2.000 of them in reserve")
+        self.refused("planner", "layout", "Et*10|(t*10|)*2t*10L", *self.files(), "--memory-gib", 2, says="--reserve-gib is 2.000, which leaves nothing of --memory-gib 2.000")
+        self.refused("planner", "layout", "Et*10|(t*10|)*2t*10L", *self.files(), "--reserve-gib", 1, code=2, says="--memory-gib")
 
     def test_times_are_whole_nanoseconds(self):
         """A product with 1e-9 would print 0.30000000000000004 and the like."""

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <hocket/cost/model/list_time.hpp>
 #include <hocket/cost/model/recompute_plan.hpp>
-#include <hocket/cost/model/step_time.hpp>
 #include <hocket/cost/report.hpp>
 
 #include <algorithm>
@@ -69,10 +69,10 @@ inline formula_view rate_of(const work_item& w) noexcept {
 inline constexpr std::string_view schedule_source = "arXiv:2104.04473 section 2.2",
                                   flow_shop = "flow shop of two machines";
 
+/// Work of one kind of layer, each term as amount / ranks / rate.
 /// @param ways  by how many ranks the amounts are divided beside `split`; 1 is not printed
-inline void add_work(const term_list_view& list, report& out, std::string_view group, const setting& all,
+inline void add_work(const term_list_view& list, report& out, std::string_view group, const numbers_view& numbers,
                      const machine& on, formula_view ways) {
-  const auto numbers = numbers_of(all, on);
   for_each_term(list, numbers, [&](const term_view& t) {
     work_item item;
     item.by = t.by;
@@ -99,9 +99,8 @@ inline void add_traffic(report& out, std::string_view group, const setting& all,
     add_seconds(out, group, std::string(t.name), price.view(), numbers, time_of(on, item).count(), t.source, t.how);
   });
 }
-inline void add_wire(const term_list_view& list, report& out, std::string_view group, const setting& all,
+inline void add_wire(const term_list_view& list, report& out, std::string_view group, const numbers_view& numbers,
                      const machine& on, layer_numbers* sums = nullptr) {
-  const auto numbers = numbers_of(all, on);
   for_each_term(list, numbers, [&](const term_view& t) {
     const work_item item = item_of(t);
     if (item.bytes.value == 0) return;
@@ -112,27 +111,28 @@ inline void add_wire(const term_list_view& list, report& out, std::string_view g
   });
 }
 
-/// The formulas that are priced for one kind of layer: products, element-wise work, what is sent and offloaded.
+/// The formulas that are priced for one layer: products, element-wise work, what is sent and offloaded.
 /// @param x  takes up the seconds of what is sent and offloaded
-inline result<void> add_layer_terms(report& out, const std::string& name, const setting& all, layer_kind kind,
-                                    const machine& on, layer_numbers& x) {
-  const bool head = kind == layer_kind::head;
-  static constexpr auto one = literal(1);
-  if (kind != layer_kind::prediction) {  // a module's terms are counted together with the head's
-    const formula_view ways = all.parallel.cp > 1 ? formula_view(letters::cp) : formula_view(one);
-    add_work(forward_flop_terms, out, name, all, on, ways);
-    add_work(head ? term_list_view(moved_loss_terms) : moved_byte_terms, out, name, all, on, one);
-    if (!head && all.model.window_layers > 0) {
-      setting windowed = all;
-      windowed.on_rank.window_layers = 1;
-      add_work(forward_flop_terms, out, name + " (with a window, FLOPs alone)", windowed, on, ways);
-    }
-  }
-  if (head) return {};
-  add_wire(layer_transfer_terms, out, name, all, on, &x);
+inline result<void> add_layer_terms(report& out, const std::string& name, const layer_list& list, const rank_run& run,
+                                    const block_setting& all, const machine& on, layer_numbers& x) {
+  static constexpr auto one = literal(1), thrice = literal(3);
+  static constexpr auto thrice_cp = 3 * letters::cp;
+  const bool cut = all.parallel.cp > 1;
+  const formula_view ways = cut ? formula_view(letters::cp) : formula_view(one);
+  const formula_view of_step = cut ? formula_view(thrice_cp) : formula_view(thrice);
+  for (const block& b : run.blocks)
+    visit_block(
+        b, all,
+        [&](const block_terms& lists, const numbers_view& numbers) {
+          add_work(lists.forward, out, name, numbers, on, ways);
+          add_work(lists.whole_step, out, name, numbers, on, of_step);  // of both passes: the forward pass is a third
+          add_work(lists.moved, out, name, numbers, on, one);
+          for (const auto* sent : {&lists.tensor_transfers, &lists.context_transfers, &lists.expert_transfers})
+            add_wire(*sent, out, name, numbers, on, &x);
+        },
+        on);
   if (!all.parallel.offload_activations) return {};
-  const auto kept =
-      layer_activation_bytes(all.model, all.training, all.parallel, all.on_rank.moe_layers > 0, all.replayed);
+  const auto kept = kept_by(list, run, all.training, all.parallel);
   if (!kept) return kept.error();
   x.kept_bytes = kept->real();
   x.offload_seconds = 2 * x.kept_bytes / on.host_bytes;
@@ -141,39 +141,83 @@ inline result<void> add_layer_terms(report& out, const std::string& name, const 
   return {};
 }
 
-/// The lines of one group of layers, and, in `sums`, what they add up to on their rank.
-inline result<void> add_group(report& out, report& sums, const model& m, const training& t, const parallel& p,
-                              const machine& on, const stage_layers& on_rank, const layer_group& group) {
-  using letters::n_l, letters::T_b, letters::T_f, letters::T_g, letters::T_x;
-  static constexpr std::string_view of_kind[] = {
-      "", "seconds of a layer, per micro-batch", "seconds of a layer with experts, per micro-batch",
-      "seconds of a prediction module, per micro-batch", "seconds of head and loss, per micro-batch"};
-  const auto same_kind = [&](const layer_group& g) { return g.kind == group.kind; };
-  const bool several = std::count_if(on_rank.begin(), on_rank.end(), same_kind) > 1;
-  const std::string choice = several ? ", recompute " + to_string(group.how) : "";
-  const std::string name = std::string(of_kind[static_cast<std::size_t>(group.kind)]) + choice;
-  const bool head = group.kind == layer_kind::head;
-  const auto took = time_of_layer(m, t, p, on, group.kind, group.how);
-  if (!took) return took.error();
-  layer_numbers x{.compute_seconds = took->compute().count(),
-                  .expert_overlap = on.expert_overlap,
-                  .host_overlap = on.host_overlap,
-                  .forward_seconds = took->forward.count(),
-                  .attention_seconds = took->attention.count(),
-                  .backward_seconds = took->backward.count(),
-                  .again_seconds = took->again.count(),
-                  .exposed_seconds = took->exposed.count(),
-                  .layer_count = group.count};
-  const setting all = setting_of_layer(m, t, p, group.kind, group.how);
-  if (const auto ok = add_layer_terms(out, name, all, group.kind, on, x); !ok) return ok;
+/// What layers of a rank take, and what that is on the rank.
+struct priced_lines {
+  std::string group, kind;
+  layer_time took;
+  std::int64_t count = 0;
+};
+inline layer_numbers numbers_of_lines(const priced_lines& of, const machine& on) {
+  return {.compute_seconds = of.took.compute().count(),
+          .expert_overlap = on.expert_overlap,
+          .host_overlap = on.host_overlap,
+          .forward_seconds = of.took.forward.count(),
+          .attention_seconds = of.took.attention.count(),
+          .backward_seconds = of.took.backward.count(),
+          .again_seconds = of.took.again.count(),
+          .exposed_seconds = of.took.exposed.count(),
+          .layer_count = of.count};
+}
+inline constexpr std::string_view busiest_group = "seconds of a micro-batch on the busiest rank";
+inline void add_compute_sum(report& sums, const priced_lines& of, const numbers_view& numbers) {
+  using letters::n_l, letters::T_b, letters::T_f, letters::T_g;
+  add_seconds(sums, busiest_group, of.kind + ", compute", n_l * (T_f + T_b + T_g), numbers, "sum");
+}
+
+/// The lines of one kind of layer, and, in `sums`, what they add up to on their rank.
+inline result<void> add_layer_seconds(report& out, report& sums, const layer_list& list, const rank_run& run,
+                                      const training& t, const parallel& p, const machine& on, const priced_lines& of) {
+  using letters::n_l, letters::T_x;
+  layer_numbers x = numbers_of_lines(of, on);
+  if (const auto ok = add_layer_terms(out, of.group, list, run, setting_of_layer(list, t, p, run.how), on, x); !ok)
+    return ok;
   const environment numbers(x, p, t);
-  add_seconds(out, name, "backward, T_b", backward_of_layer, numbers, "arXiv:2205.14135");
-  if (!head) add_seconds(out, name, "exposed communication, T_x", exposed_of_layer, numbers, flow_shop);
-  const std::string kind = std::string(to_string(group.kind)) + choice;
-  const std::string_view busiest = "seconds of a micro-batch on the busiest rank";
-  add_seconds(sums, busiest, kind + ", compute", n_l * (T_f + T_b + T_g), numbers, "sum");
-  if (!head) add_seconds(sums, busiest, kind + ", exposed communication", n_l * T_x, numbers, "sum");
+  add_seconds(out, of.group, "backward, T_b", backward_of_layer, numbers, "arXiv:2205.14135");
+  add_seconds(out, of.group, "exposed communication, T_x", exposed_of_layer, numbers, flow_shop);
+  add_compute_sum(sums, of, numbers);
+  add_seconds(sums, busiest_group, of.kind + ", exposed communication", n_l * T_x, numbers, "sum");
   return {};
+}
+/// The same of the head, the loss and the joint inputs of prediction modules.
+inline void add_head_seconds(report& out, report& sums, const layer_list& list, const training& t, const parallel& p,
+                             const machine& on, const layer_time& took) {
+  static constexpr auto one = literal(1);
+  const priced_lines of{"seconds of head and loss, per micro-batch", "head", took, 1};
+  setting all = setting_of_ends(list, {.first = false, .last = true}, t, p, {.attention = attention_count::window});
+  all.training.global_batch = t.micro_batch;
+  all.parallel.recompute = recompute::none;
+  const auto at = numbers_of(all, on);
+  add_work(forward_flop_terms, out, of.group, at, on, p.cp > 1 ? formula_view(letters::cp) : formula_view(one));
+  add_work(moved_loss_terms, out, of.group, at, on, one);
+  const environment numbers(numbers_of_lines(of, on), p, t);
+  add_seconds(out, of.group, "backward, T_b", backward_of_layer, numbers, "arXiv:2205.14135");
+  add_compute_sum(sums, of, numbers);
+}
+/// How the lines of a run are called.
+inline priced_lines named_lines(const std::vector<repeated_layer>& kinds, const std::vector<recomputed_kind>& choices,
+                                const rank_run& run) {
+  const auto same = [&](const repeated_layer& x) { return x.blocks == run.blocks; };
+  const auto kind = static_cast<std::size_t>(std::find_if(kinds.begin(), kinds.end(), same) - kinds.begin());
+  const std::string suffix = suffix_of(kinds, choices, {kind, run.how});
+  const bool predicts = run.place == run_place::prediction;
+  priced_lines out;
+  out.group =
+      (predicts ? "seconds of a prediction module, per micro-batch" : "seconds of a layer, per micro-batch") + suffix;
+  out.kind = (predicts ? "prediction" : has_experts(run.blocks) ? "experts" : "dense") + suffix;
+  return out;
+}
+/// The runs of a rank with equal ones together.
+inline std::vector<rank_run> merged_runs(const rank_layers& on) {
+  std::vector<rank_run> out;
+  for (const rank_run& run : on.layers) {
+    const auto same = [&](const rank_run& x) {
+      return x.blocks == run.blocks && x.how == run.how && x.place == run.place;
+    };
+    const auto known = std::find_if(out.begin(), out.end(), same);
+    if (known != out.end()) known->count += run.count;
+    else out.push_back(run);
+  }
+  return out;
 }
 
 inline void add_parts(report& out, const step_numbers& x, const parallel& p, const training& t) {
@@ -196,42 +240,51 @@ inline void add_parts(report& out, const step_numbers& x, const parallel& p, con
 
 /// Adds to a report where a predicted step's seconds come from: the terms of every kind of layer on the busiest
 /// pipeline rank, each as amount / ranks / rate, and the parts of the step made of them.
-/// @param stages  as in predict_step; empty: layers are dealt out evenly (even_stages) and all compute `replayed`
-/// again. With sliding windows, the FLOPs of a layer with one are listed beside those of a layer without; the sums are
-/// those of the mixture.
+/// @param ranks  as in predict_step
 /// @return the prediction itself
 /// Errors: those of predict_step; the report is then unchanged.
 ///
-///     auto report = make_report(m, t, p, {});
-///     const auto step = add_step_lines(*report, m, t, p, machines::b200_fitted.rates);
-[[nodiscard]] inline result<step_prediction> add_step_lines(report& out, const model& m, const training& t,
+///     auto report = make_report(list, t, p, {}, ranks);
+///     const auto step = add_step_lines(*report, list, t, p, machines::b200_fitted.rates, ranks);
+[[nodiscard]] inline result<step_prediction> add_step_lines(report& out, const layer_list& list, const training& t,
                                                             const parallel& p, const machine& on,
-                                                            const replay_set& replayed = {},
-                                                            std::vector<stage_layers> stages = {}) {
-  if (stages.empty()) stages = even_stages(m, p, replayed);
-  auto step = predict_step(m, t, p, on, stages);
+                                                            std::span<const rank_layers> ranks) {
+  auto step = predict_step(list, t, p, on, ranks);
   if (!step) return step.error();
   report lines, sums;
-  const stage_layers& busiest = stages[step->busiest];
-  for (const layer_group& group : busiest) {
-    if (group.kind == layer_kind::embedding) continue;
-    const auto ok = detail::add_group(lines, sums, m, t, p, on, busiest, group);
-    if (!ok) return ok.error();
+  const rank_layers& busiest = ranks[step->busiest];
+  const auto kinds = detail::kinds_of(list);
+  const auto choices = detail::choices_of(kinds, ranks);
+  for (const rank_run& run : detail::merged_runs(busiest)) {
+    auto of = detail::named_lines(kinds, choices, run);
+    const auto took = time_of_layer(list, run.blocks, t, p, on, run.how);
+    if (!took) return took.error();
+    of.took = *took;
+    of.count = run.count;
+    if (const auto ok = detail::add_layer_seconds(lines, sums, list, run, t, p, on, of); !ok) return ok.error();
+  }
+  if (busiest.ends.last) {
+    const auto head = time_of_head(list, t, p, on);
+    if (!head) return head.error();
+    detail::add_head_seconds(lines, sums, list, t, p, on, *head);
   }
   for (report_line& line : sums.lines) lines.lines.push_back(std::move(line));
-  setting all{.model = m, .training = t, .parallel = p};
+  setting all = detail::setting_of_ends(list, {}, t, p, {});
   if (p.pp > 1) {
+    setting boundary = all;
+    if (!busiest.layers.empty())
+      boundary.model.hidden = list.sizes.hidden * streams_behind(list.sizes, busiest.layers.back().blocks);
     detail::layer_numbers hop;
     const std::string_view between = "seconds between stages, per micro-batch";
     const std::size_t from = lines.lines.size();
-    detail::add_wire(pipeline_transfer_terms, lines, between, all, on);
+    detail::add_wire(pipeline_transfer_terms, lines, between, numbers_of(boundary, on), on);
     for (std::size_t at = from; at < lines.lines.size(); ++at) hop.hop_seconds += lines.lines[at].real_value;
     detail::add_seconds(lines, between, "exposed, every chunk", letters::vp * letters::T_s, environment(hop, p), "sum");
   }
   all.parameters = step->update_parameters;
   detail::add_traffic(lines, "seconds of the optimizer", all, on);
   all.parameters = step->exchange_parameters;
-  detail::add_wire(data_transfer_terms, lines, "seconds over data-parallel ranks, per step", all, on);
+  detail::add_wire(data_transfer_terms, lines, "seconds over data-parallel ranks, per step", numbers_of(all, on), on);
   detail::add_parts(lines, step->numbers, p, t);
   for (report_line& line : lines.lines) out.lines.push_back(std::move(line));
   return step;

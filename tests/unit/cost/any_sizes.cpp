@@ -2,7 +2,6 @@
 // Models, trainings and splits with any sizes in them, 0 and 2^31 - 1 among them. Every function of cost gives a value
 // that can be one, or says why not. A model given by numbers costs what the same model as a list costs.
 #include <hocket/cost.hpp>
-#include <hocket/cost/list_report.hpp>
 #include <hocket/cost/model/list_time.hpp>
 #include <hocket/cost/model/uniform_list.hpp>
 #include <hocket/cost/report.hpp>
@@ -102,8 +101,6 @@ void ask(const question& q, tally& asked) {
     asked("memory", cost::peak_memory(m, t, p, on, *passes), is_memory);
     asked("activations", cost::activation_bytes(m, t, p, on, *passes), is_amount);
   }
-  asked("report", cost::make_report(m, t, p, counted),
-        [&](const auto& x) { return x.memory.size() == static_cast<std::size_t>(p.pp); });
   asked("time", cost::predict_step(m, t, p, all_rates), is_time);
 
   const cost::layer_list list = cost::to_layers(m);
@@ -113,7 +110,7 @@ void ask(const question& q, tally& asked) {
         [&](const auto& x) { return !parameters || m.mtp_layers > 0 || x.total == parameters->total; });
   asked("report of a list", cost::make_report(list, t, p, counted),
         [&](const auto& x) { return x.memory.size() == static_cast<std::size_t>(p.pp); });
-  asked("time of a list", cost::predict_step(list, t, p, all_rates, {}), is_time);
+  asked("time of a list", cost::predict_step(list, t, p, all_rates), is_time);
 }
 
 }  // namespace

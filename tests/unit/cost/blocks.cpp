@@ -203,8 +203,8 @@ TEST_CASE("attention residuals: two queries and norms a layer, and stages that p
     list.add({cost::norms{}, cost::attention{.heads = 8, .kv_heads = 8, .head_dim = 128},
               cost::feed_forward{.ffn = 4096}, cost::attention_residuals{.sources = sources, .count = 0}});
     list.add(list.layers.front().blocks, 2);
-    return cost::predict_step(list, {.sequence = 4096, .global_batch = 8}, {.pp = 2}, cost::machines::b200_fitted.rates,
-                              {});
+    return cost::predict_step(list, {.sequence = 4096, .global_batch = 8}, {.pp = 2},
+                              cost::machines::b200_fitted.rates);
   };
   const auto one = step_with(1), two = step_with(2), five = step_with(5);
   REQUIRE((one && two && five));

@@ -4,7 +4,6 @@
 #include <hocket/cost/formula/derivative.hpp>
 #include <hocket/cost/measured_terms.hpp>
 #include <hocket/cost/model/encoder.hpp>
-#include <hocket/cost/model/folded_list.hpp>
 #include <hocket/cost/model/micro_batch_lengths.hpp>
 #include <hocket/cost/model/muon.hpp>
 #include <hocket/cost/model/scaled_format.hpp>
@@ -76,17 +75,11 @@ TEST_CASE("parts of formulas and prices of which nothing is said", "[cost][defau
   CHECK(cost::slope{}.value == 0);
   CHECK(cost::slope{}.derivative == 0);
   CHECK(cost::term_facts{}.calls == 1);
-  CHECK(cost::folded_part{}.product == 0);
-  CHECK(cost::folded_part{}.times == 0);
-  CHECK(cost::folded_part{}.exact_times == cost::rational(0));
   CHECK(cost::stage_price{}.kept_bytes == 0);
   const cost::stage_choice choice;
   CHECK(choice.layers + choice.whole == 0);
   const cost::micro_batch_prices prices;
   CHECK(prices.stages + prices.count == 0);
-  const cost::list_price price;
-  CHECK(price.model_flops + price.hardware_flops + price.static_bytes + price.kept_bytes + price.peak_bytes == 0);
-  CHECK(price.fullest_rank == 0);
   CHECK(cost::parameter_count{}.total + cost::parameter_count{}.active == 0);
   CHECK(cost::report_line{}.real_value == 0);
   CHECK(cost::compared_value{}.measured == 0);

@@ -83,7 +83,7 @@ TEST_CASE("a step of a list takes as long as that of a model given by numbers", 
       const cost::parallel p{.pp = pp, .dp = 4, .zero = cost::zero::optimizer, .recompute = cost::recompute::full};
       const auto theirs = cost::predict_step(m, t, p, on);
       if (!theirs) continue;  // sizes that do not divide
-      const auto mine = cost::predict_step(cost::to_layers(m), t, p, on, {p.recompute, {}});
+      const auto mine = cost::predict_step(cost::to_layers(m), t, p, on);
       REQUIRE(mine.has_value());
       CHECK(close(mine->step_time(), theirs->step_time()));
       CHECK(close(mine->parts.bubble, theirs->parts.bubble));
@@ -110,7 +110,7 @@ TEST_CASE("the slowest rank of unequal stages decides", "[cost][layers][seconds]
   const cost::training t{.sequence = 8192, .micro_batch = 1, .global_batch = 8};
   const cost::parallel p{.pp = 4};
   const std::vector<std::int64_t> sizes{3, 3, 1, 1};
-  const auto step = cost::predict_step(list, t, p, on, {}, sizes);
+  const auto step = cost::predict_step(list, t, p, on, sizes);
   REQUIRE(step.has_value());
   const double x = cost::time_of_layer(list, linear, t, p, on)->compute().count(),
                y = cost::time_of_layer(list, full, t, p, on)->compute().count(),
@@ -118,6 +118,5 @@ TEST_CASE("the slowest rank of unequal stages decides", "[cost][layers][seconds]
   const double by_hand[] = {3 * x, 2 * x + y, y, y + head};
   for (std::size_t rank = 0; rank < 4; ++rank)
     CHECK(close(step->rank_times[rank].compute(), hocket::seconds(by_hand[rank])));
-  CHECK(cost::predict_step(list, t, p, on, {}, std::vector<std::int64_t>{3, 3, 1}).error().code ==
-        hocket::errc::bad_shape);
+  CHECK(cost::predict_step(list, t, p, on, std::vector<std::int64_t>{3, 3, 1}).error().code == hocket::errc::bad_shape);
 }

@@ -159,12 +159,12 @@ TEST_CASE("micro-batches: equal ones need on each rank what 1F1B needs of them",
       otherwise.recompute = cost::recompute::full;
       CHECK(cost::peak_bytes(list, t, otherwise, choices, batches, prices, in_flight).value() == peaks);
       p.recompute = how.level;
-      const auto ranks = cost::layers_of_ranks(list, p).value();
+      const auto ranks = cost::layers_of_ranks(list, p, {}, how.operations).value();
       REQUIRE(peaks.size() == ranks.size());
       for (std::size_t r = 0; r < ranks.size(); ++r) {
         const auto share = cost::held_share_by_1f1b(t, p, static_cast<std::int64_t>(r)).value();
         CHECK(share.layers == rational(in_flight[r]));
-        const auto memory = cost::memory_of_rank(list, ranks[r], t, p, share, how.operations).value();
+        const auto memory = cost::memory_of_rank(list, ranks[r], t, p, share).value();
         CHECK(rational(peaks[r]) == memory.peak.total_bytes().ceiling());
       }
     }
@@ -353,7 +353,7 @@ TEST_CASE("micro-batches: a stage passes on as many sources as its last layer mi
   const auto price = [&](const cost::machine& x) {
     return cost::price_micro_batches(list, step(), p, x, cost::even_choices(list, p), batches).value();
   };
-  const auto uniform = cost::predict_step(list, step(), p, on, {}).value();
+  const auto uniform = cost::predict_step(list, step(), p, on).value();
   const auto prices = price(on), without = price(at_once);
   for (std::size_t s = 0; s < 4; ++s) {
     const double here = (prices.at(s, 3).forward + prices.at(s, 3).backward).count(),

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // States of Muon on a rank, by hand: which weights are matrices, who holds them whole, what AdamW has of the rest.
 #include <hocket/cost/machines.hpp>
-#include <hocket/cost/model/folded_list.hpp>
 #include <hocket/cost/model/list_stages.hpp>
 #include <hocket/cost/model/list_time.hpp>
 #include <hocket/cost/model/uniform_list.hpp>
@@ -167,8 +166,7 @@ TEST_CASE("what knows no shapes refuses Muon", "[cost][muon]") {
   const cost::layer_list list = cost::to_layers(
       {.layers = 4, .hidden = 64, .heads = 4, .kv_heads = 4, .head_dim = 16, .ffn = 64, .vocabulary = 64});
   CHECK(cost::static_bytes({.dense = 10}, under_muon, {}).error().code == hocket::errc::invalid_argument);
-  CHECK(!cost::folded_list::make(list, under_muon, {}));
-  CHECK(!cost::predict_step(list, under_muon, {}, cost::machines::b200_fitted.rates, {}));
+  CHECK(!cost::predict_step(list, under_muon, {}, cost::machines::b200_fitted.rates));
   const auto ranks = cost::layers_of_ranks(list, {}).value();
   const auto cut = cost::memory_of_rank(list, ranks[0], under_muon, {.dp = 2, .zero = cost::zero::gradients}, {});
   REQUIRE(!cut);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Layers dealt out to ranks, one by one; what a folded list, an encoder and a split product make of the edges.
+// Layers dealt out to ranks, one by one; what an encoder and a split product make of the edges.
 #include <hocket/core/message.hpp>
 #include <hocket/cost/model/collective_of_layout.hpp>
 #include <hocket/cost/model/encoder.hpp>
-#include <hocket/cost/model/folded_list.hpp>
+#include <hocket/cost/model/list_time.hpp>
 #include <hocket/cost/model/recompute_plan.hpp>
 #include <hocket/cost/model/uniform_list.hpp>
 
@@ -149,63 +149,6 @@ TEST_CASE("sizes just at and beyond what fits are told apart", "[cost][partition
   CHECK(cost::check(small, wide, {.pp = 2, .dp = most}).error().word() == "devices, tp x pp x dp x cp");
 }
 
-TEST_CASE("a folded list with parts before and behind its layers costs what the list costs", "[cost][folding]") {
-  cost::model m = small;
-  m.layers = 8;
-  m.moe_layers = 3;
-  m.experts = 4;
-  m.active_experts = 2;
-  m.expert_ffn = 64;
-  m.mtp_layers = 2;
-  cost::layer_list list = cost::to_layers(m);
-  list.front = {cost::projection{.outputs = 96, .count = 3}};
-  list.back = {cost::projection{.outputs = 160, .bias = true}, cost::table{.elements = 1000}};
-  cost::training t{.sequence = 64, .dropout = true, .workspace = cost::workspace::megatron_te};
-  const cost::convention counted{.attention = cost::attention_count::causal_half};
-  const auto folded = cost::folded_list::make(list, t, counted).value();
-  cost::folded_list::scratch room;
-  int compared = 0;
-  for (const std::int64_t pp : {1, 2, 3, 4, 8})
-    for (const std::int64_t vp : {1, 2})
-      for (const std::int64_t batches : {1, 3, 12})
-        for (const auto level : {cost::recompute::none, cost::recompute::full})
-          for (const auto zero : {cost::zero::none, cost::zero::weights})
-            for (const bool offloads : {false, true}) {
-              const cost::parallel p{.tp = 2,
-                                     .pp = pp,
-                                     .vp = vp,
-                                     .dp = 2,
-                                     .ep = 2,
-                                     .zero = zero,
-                                     .recompute = level,
-                                     .offload_activations = offloads};
-              t.micro_batch = 2;
-              t.global_batch = 2 * 2 * batches;
-              if (!cost::check(list, t, p) || !cost::check_even_stages(8, p)) continue;
-              const auto price = folded.price(p, {t.micro_batch, t.global_batch}, {.activation = true}, room);
-              const auto ranks = cost::layers_of_ranks(list, p).value();
-              std::int64_t fullest = 0;
-              cost::memory_peak most;
-              for (const cost::rank_layers& on : ranks) {
-                const auto share = cost::held_share_by_1f1b(t, p, on.ends.rank).value();
-                const auto peak = cost::memory_of_rank(list, on, t, p, share, {.activation = true}).value().peak;
-                if (on.ends.rank > 0 && !(most.total_bytes() < peak.total_bytes())) continue;
-                most = peak;
-                fullest = on.ends.rank;
-              }
-              INFO("pp " << pp << ", vp " << vp << ", " << batches << " micro-batches");
-              const auto same = [](double mine, const rational& theirs) {
-                return std::abs(mine - theirs.real()) <= 1e-9 * theirs.real() + 64;
-              };
-              CHECK(price.fullest_rank == fullest);
-              CHECK(same(price.static_bytes, most.static_bytes));
-              CHECK(same(price.kept_bytes, most.kept_bytes));
-              CHECK(same(price.peak_bytes, most.total_bytes()));
-              ++compared;
-            }
-  CHECK(compared > 100);
-}
-
 TEST_CASE("an encoder does again what its recompute says, item by item", "[cost][encoder]") {
   cost::encoder e{.layers = cost::to_layers(small)};
   e.layers.sizes.vocabulary = 0;
@@ -336,30 +279,6 @@ TEST_CASE("key-value heads over ranks that exchange parts of a sequence for head
       }
 }
 
-TEST_CASE("experts that several layers share are gathered and counted as the list says", "[cost][folding]") {
-  const cost::mixture experts{.experts = 4, .active_experts = 2, .expert_ffn = 256};
-  cost::layer_list list{.sizes = {.hidden = 64, .vocabulary = 64}};
-  for (int at = 0; at < 6; ++at)
-    list.add({cost::norms{}, cost::block(experts, at > 1, at % 2), cost::feed_forward{.ffn = 64 + at}});
-  const cost::training t{.sequence = 16};
-  const auto folded = cost::folded_list::make(list, t, {}).value();
-  cost::folded_list::scratch room;
-  for (const std::int64_t pp : {1, 2, 3, 6})
-    for (const auto zero : {cost::zero::none, cost::zero::gradients, cost::zero::weights}) {
-      const cost::parallel p{.pp = pp, .dp = 2, .ep = 2, .zero = zero};
-      cost::training step = t;
-      step.global_batch = 16;
-      double most = 0;
-      const auto ranks = cost::layers_of_ranks(list, p).value();
-      for (const cost::rank_layers& on : ranks) {
-        const auto share = cost::held_share_by_1f1b(step, p, on.ends.rank).value();
-        most = std::fmax(most, cost::memory_of_rank(list, on, step, p, share)->peak.total_bytes().real());
-      }
-      INFO("pp " << pp << ", zero " << static_cast<int>(zero));
-      CHECK(std::abs(folded.price(p, {1, 16}, {}, room).peak_bytes - most) <= 1e-9 * most + 64);
-    }
-}
-
 TEST_CASE("a module predicts with experts wherever the model has some", "[cost][partition]") {
   cost::model m = small;
   m.experts = 4;
@@ -370,22 +289,17 @@ TEST_CASE("a module predicts with experts wherever the model has some", "[cost][
   const cost::machine on{.gemm_flops = 1e12, .attention_flops = 1e12, .memory_bytes = 1e12, .expert_bytes = 1e9};
   for (const std::int64_t moe : {0, 1, 9}) {
     m.moe_layers = moe;
-    const cost::recompute_choice full{cost::recompute::full, {}};
-    const auto option = cost::option_of(m, t, {}, on, cost::layer_kind::prediction, full).value();
-    CHECK(option.how == full);
-    const auto kept = cost::option_of(m, t, {}, on, cost::layer_kind::prediction, {}).value();
-    CHECK(kept.kept_bytes == cost::layer_activation_bytes(m, t, {}, moe > 0).value());
-    CHECK(kept.time.again.count() == 0);
-    CHECK(option.time.again.count() > 0);
-    CHECK(option.kept_bytes == rational(2 * 8 * 64));
-    // Its module does again what a layer of its kind does, and the joint input: 2h x h per token.
-    const auto kind = moe > 0 ? cost::layer_kind::experts : cost::layer_kind::dense;
-    const auto again = [&](cost::layer_kind k) { return cost::flops_again(m, t, {}, {}, k, full).value(); };
-    CHECK(again(cost::layer_kind::prediction) == again(kind) + rational(4 * 2 * 8 * 2 * 64 * 64));
-    CHECK(again(cost::layer_kind::head) == rational(0));
-    CHECK(again(cost::layer_kind::embedding) == rational(0));
+    const cost::layer_list list = m;
+    REQUIRE(list.predictions.size() == 1);
+    CHECK(cost::has_experts(list.predictions[0].blocks) == (moe > 0));
+    CHECK(list.predictions[0].blocks == list.layers.back().blocks);
+    const cost::rank_run module{list.predictions[0].blocks, 1, {cost::recompute::full, {}}};
+    const auto took = cost::time_of_layer(list, module.blocks, t, {}, on, module.how).value();
+    CHECK(took.again.count() > 0);
+    CHECK(cost::time_of_layer(list, module.blocks, t, {}, on)->again.count() == 0);
+    CHECK(cost::layer_activation_bytes(list, module.blocks, t, {.recompute = cost::recompute::full}).value() ==
+          rational(2 * 8 * 64));
   }
-  CHECK(cost::option_of(m, t, {}, on, cost::layer_kind::head, {})->kept_bytes == rational(0));
 }
 
 TEST_CASE("a model as a sequence has each of its layers once", "[cost][partition]") {
@@ -427,17 +341,6 @@ TEST_CASE("a list written from numbers of layers has each of them, as many with 
       CHECK(windowed == windows);
       CHECK(mixtures == moe);
     }
-}
-
-TEST_CASE("lists share up to 64 sets of weights when they are folded", "[cost][folding]") {
-  for (const int sets : {64, 65}) {
-    cost::layer_list list{.sizes = {.hidden = 8, .vocabulary = 8}};
-    for (int at = 0; at < 2 * sets; ++at)
-      list.add(cost::layer_blocks(1, cost::block(cost::feed_forward{.ffn = 16}, at >= sets, at % sets)));
-    const auto folded = cost::folded_list::make(list, {.sequence = 4}, {});
-    CHECK(folded.has_value() == (sets == 64));
-    if (!folded) CHECK(message(folded.error()) == "sets of weights that layers share: 65 exceeds the limit of 64");
-  }
 }
 
 TEST_CASE("choices are named by what they do again", "[cost][recompute]") {

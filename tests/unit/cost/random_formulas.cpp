@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Random formulas: exact, real, printed, in batches, folded and derived, against fractions computed over another tree.
+// Random formulas: exact, real, printed, in batches and derived, against fractions computed over another tree.
 #include <hocket/cost/formula/batch.hpp>
 #include <hocket/cost/formula/derivative.hpp>
-#include <hocket/cost/formula/folding.hpp>
 #include <hocket/cost/formula/print.hpp>
 #include <hocket/cost/formula/reflect.hpp>
 
@@ -314,35 +313,6 @@ TEST_CASE("random formulas in a batch have the values of each configuration alon
           FAIL("formula " << seed << " of configuration " << i << ": " << found << ", alone " << expected);
     }
   }
-}
-
-TEST_CASE("random formulas folded have their values where ranks and levels vary", "[cost][formula][folding]") {
-  int compared = 0;
-  cost::folding many{cost::environment(varied_numbers{})};
-  std::vector<std::pair<unsigned, cost::folded_sum>> sums;
-  for (unsigned seed = 0; seed < rounds / 4; ++seed) {
-    const made f(seed);
-    auto folded = many.value_of(f.view(), cost::environment(known_numbers{}), {});
-    if (folded) sums.emplace_back(seed, *std::move(folded));
-  }
-  std::vector<double> atoms, products;
-  for (std::int64_t ranks = 1; ranks < 5; ++ranks)
-    for (std::int64_t level = 0; level < 4; ++level) {
-      const varied_numbers now{ranks, level};
-      many.evaluate(cost::environment(now), atoms, products);
-      for (const auto& [seed, sum] : sums) {
-        const made f(seed);
-        const fraction expected = value_of(f.of, numbers_at(now));
-        if (!expected.ok()) continue;
-        const double found = cost::folding::value(sum, products);
-        if (std::isnan(found) || std::isinf(found)) continue;  // a part without value that is not taken
-        if (!(std::abs(found - expected.real()) <= 1e-9 * std::fmax(1, std::abs(expected.real()))))
-          FAIL("formula " << seed << ", ranks " << ranks << ", level " << level << ": " << found << ", not "
-                          << expected.real());
-        ++compared;
-      }
-    }
-  CHECK(compared > 3000);
 }
 
 TEST_CASE("slopes of random formulas are those of small steps; where both sides differ there is a kink",

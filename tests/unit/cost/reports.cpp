@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reports: every printed line comes to its value, and the lines of a group add up to what is counted apart.
 #include <hocket/core/message.hpp>
-#include <hocket/cost/list_report.hpp>
+#include <hocket/cost/model/recompute_plan.hpp>
 #include <hocket/cost/model/uniform_list.hpp>
-#include <hocket/cost/plan_report.hpp>
 #include <hocket/cost/step_report.hpp>
 
 #include <algorithm>
@@ -81,6 +80,17 @@ std::set<std::string> groups_of(const cost::report& r) {
   for (const cost::report_line& line : r.lines) out.insert(line.group);
   return out;
 }
+/// A report of layers that are dealt out evenly.
+hocket::result<cost::report> report_of(const cost::layer_list& list, const cost::parallel& p,
+                                       const cost::convention& counted = {},
+                                       const std::vector<cost::held_share>& passes = {}) {
+  return cost::make_report(list, step, p, counted, {}, passes);
+}
+/// The same with its predicted seconds.
+hocket::result<cost::step_prediction> seconds_of(cost::report& r, const cost::layer_list& list, const cost::parallel& p,
+                                                 const cost::machine& on) {
+  return cost::add_step_lines(r, list, step, p, on, cost::layers_of_ranks(list, p).value());
+}
 /// Sum of formula over a list for one setting, each term whole: what transfers are, on one rank.
 double whole_sum(const cost::term_list_view& list, const cost::setting& all) {
   return cost::total(list, cost::numbers_of(all)).value().real();
@@ -91,6 +101,7 @@ TEST_CASE("a report's lines add up to the counts beside them", "[cost][report]")
     for (const auto level : {cost::recompute::none, cost::recompute::selective, cost::recompute::full})
       for (const bool sharded : {false, true}) {
         const bool experts = m.moe_layers > 0;
+        const cost::layer_list list = m;
         const cost::parallel p{.tp = 2,
                                .pp = 4,
                                .dp = 2,
@@ -100,44 +111,43 @@ TEST_CASE("a report's lines add up to the counts beside them", "[cost][report]")
                                .zero = sharded ? cost::zero::optimizer : cost::zero::none,
                                .recompute = level};
         const cost::convention counted{.attention = cost::attention_count::causal_half};
-        const auto r = cost::make_report(m, step, p, counted).value();
+        const auto r = report_of(list, p, counted).value();
         double parameters = 0, forward = 0;
         for (const cost::report_line& line : r.lines) {
-          parameters += line.group == "parameters" ? line.real_value : 0;
-          forward += line.group == "forward FLOPs of a step" ? line.real_value : 0;
+          parameters += line.group.starts_with("parameters") ? line.real_value : 0;
+          forward += line.group.starts_with("forward FLOPs of a step") ? line.real_value : 0;
         }
-        CHECK(parameters == static_cast<double>(cost::count_parameters(m)->total));
-        CHECK(r.parameters == cost::count_parameters(m).value());
+        CHECK(parameters == static_cast<double>(cost::count_parameters(list)->total));
+        CHECK(r.parameters == cost::count_parameters(list).value());
         CHECK(close(3 * forward, r.flops->model_step.real()));
-        CHECK(r.flops->hardware_step == cost::count_flops(m, step, p, counted)->hardware_step);
+        CHECK(r.flops->hardware_step == cost::count_flops(list, step, p, counted)->hardware_step);
         CHECK(r.tokens_per_step == rational(32 * 512));
 
-        const auto parts = cost::even_parts(m, p);
+        const auto ranks = cost::layers_of_ranks(list, p).value();
         REQUIRE(r.memory.size() == 4);
         for (std::size_t rank = 0; rank < 4; ++rank) {
-          const auto held = cost::held_by_1f1b(m, step, p, parts[rank]).value();
-          const auto n = cost::count_rank_parameters(m, p, parts[rank]).value();
-          CHECK(r.memory[rank].on_rank == parts[rank]);
-          CHECK(r.memory[rank].in_flight == held);
-          CHECK(r.memory[rank].static_bytes == cost::static_bytes(n, step, p).value());
-          CHECK(r.memory[rank].activation_bytes == cost::activation_bytes(m, step, p, parts[rank], held).value());
+          const auto share = cost::held_share_by_1f1b(step, p, static_cast<std::int64_t>(rank)).value();
+          const auto memory = cost::memory_of_rank(list, ranks[rank], step, p, share).value();
+          CHECK(r.memory[rank].on_rank.layers == ranks[rank].layer_count);
+          CHECK(r.memory[rank].static_bytes == memory.static_bytes);
+          CHECK(r.memory[rank].activation_bytes == memory.activation_bytes);
+          CHECK(r.memory[rank].peak.total_bytes() == memory.peak.total_bytes());
           CHECK(r.memory[rank].total_bytes() == r.memory[rank].static_bytes + r.memory[rank].activation_bytes);
         }
         CHECK(close(sum_of_group(r, "static bytes, rank 0", p), r.memory[0].static_bytes.real()));
-        CHECK(close(sum_of_group(r, "kept by one layer", p),
-                    cost::layer_activation_bytes(m, step, p, false).value().real()));
-        CHECK(groups_of(r).count("kept by one layer with experts") == (experts ? 1 : 0));
-        if (experts)
-          CHECK(close(sum_of_group(r, "kept by one layer with experts", p),
-                      cost::layer_activation_bytes(m, step, p, true).value().real()));
+        // Two dense layers, and seven with experts: that of the prediction module among them.
+        const std::string kinds[] = {experts ? ", kind 1 of 2 (2 layers)" : "", ", kind 2 of 2 (7 layers)"};
+        for (std::size_t kind = 0; kind < (experts ? 2 : 1); ++kind)
+          CHECK(close(sum_of_group(r, "kept by one layer" + kinds[kind], p),
+                      cost::layer_activation_bytes(list, list.layers[kind].blocks, step, p).value().real()));
         // What leaves a rank is not divided any further.
         cost::setting all{.on_rank = {.layers = 1, .first = false, .last = false},
                           .parameters = r.memory[0].parameters,
                           .model = m,
                           .training = step,
                           .parallel = p};
-        CHECK(
-            close(sum_of_group(r, "sent by one layer and micro-batch", p), whole_sum(cost::layer_transfer_terms, all)));
+        CHECK(close(sum_of_group(r, "sent by one layer and micro-batch" + kinds[0], p),
+                    whole_sum(cost::layer_transfer_terms, all)));
         CHECK(close(sum_of_group(r, "sent between stages, per micro-batch", p),
                     2 * 2.0 * 2 * 512 * 256 / 2 / (sharded ? 2 : 1)));
         CHECK(close(sum_of_group(r, "sent over data-parallel ranks, per step", p),
@@ -145,15 +155,15 @@ TEST_CASE("a report's lines add up to the counts beside them", "[cost][report]")
         // The last rank's end: norm and head input, logits twice; of one micro-batch.
         const double tokens = 2 * 512 / 2, norms = 2 * 2 * tokens * 256 / (sharded ? 2 : 1);
         CHECK(close(sum_of_group(r, "kept outside of the layers, last rank", p), norms + (2 + 4) * tokens * 4096 / 2));
-        for (const cost::report_line& line : r.lines)
-          CHECK_FALSE((line.group.starts_with("sent") && line.value == rational(0)));
+        for (const cost::report_line& line : r.lines) CHECK_FALSE((!line.is_real && line.value == rational(0)));
       }
 }
 
 TEST_CASE("a report of a model alone has its parameters", "[cost][report]") {
   const cost::model m = with_experts();
   const auto r = cost::make_report(m).value();
-  CHECK(groups_of(r) == std::set<std::string>{"parameters"});
+  CHECK(groups_of(r) == std::set<std::string>{"parameters", "parameters, kind 1 of 2 (2 layers)",
+                                              "parameters, kind 2 of 2 (7 layers)"});
   CHECK_FALSE(r.flops.has_value());
   CHECK(r.memory.empty());
   double sum = 0;
@@ -165,12 +175,11 @@ TEST_CASE("a report of a model alone has its parameters", "[cost][report]") {
   }
   CHECK(sum == static_cast<double>(r.parameters.total));
   CHECK(origins == std::set<std::string>{std::string(to_string(cost::origin::definition))});
-  // One whose layers all have experts: what one keeps is what a layer with experts keeps.
+  // Layers of one kind need no number.
   cost::model all = m;
   all.moe_layers = 8;
-  const auto whole = cost::make_report(all, step, {}, {}).value();
-  CHECK(groups_of(whole).count("kept by one layer with experts") == 0);
-  CHECK(close(sum_of_group(whole, "kept by one layer", {}), cost::layer_activation_bytes(all, step, {}, true)->real()));
+  CHECK(groups_of(cost::make_report(all).value()) == std::set<std::string>{"parameters"});
+  const auto whole = report_of(all, {}).value();
   std::set<std::string> of_kept;
   for (const cost::report_line& line : whole.lines)
     if (line.group == "kept by one layer") of_kept.insert(std::string(to_string(line.how)));
@@ -178,20 +187,23 @@ TEST_CASE("a report of a model alone has its parameters", "[cost][report]") {
   CHECK(of_kept.count(std::string(to_string(cost::origin::estimated))) == 1);
 }
 
-TEST_CASE("a report takes what a schedule holds, one count for each rank", "[cost][report]") {
+TEST_CASE("a report takes what a schedule holds, one share for each rank", "[cost][report]") {
+  const cost::layer_list list = dense;
   const cost::parallel p{.pp = 2};
-  const cost::held few{.layer_passes = 4, .moe_layer_passes = 0, .embedding_passes = 1};
-  const auto r = cost::make_report(dense, step, p, {}, {few, few}).value();
+  const cost::held_share few{.layers = 1, .embedding_passes = 1};
+  const auto r = report_of(list, p, {}, {few, few}).value();
+  const auto ranks = cost::layers_of_ranks(list, p).value();
   for (std::size_t rank = 0; rank < 2; ++rank) {
-    CHECK(r.memory[rank].in_flight == few);
+    CHECK(r.memory[rank].in_flight == cost::held{.layer_passes = 4, .moe_layer_passes = 0, .embedding_passes = 1});
     CHECK(r.memory[rank].activation_bytes ==
-          cost::activation_bytes(dense, step, p, cost::even_parts(dense, p)[rank], few).value());
+          cost::memory_of_rank(list, ranks[rank], step, p, few).value().activation_bytes);
   }
-  const auto wrong = cost::make_report(dense, step, p, {}, {few});
+  const auto wrong = report_of(list, p, {}, {few});
   REQUIRE(!wrong);
   CHECK(wrong.error().code == hocket::errc::bad_shape);
-  CHECK(wrong.error().word() == "in-flight counts");
-  CHECK(cost::make_report(dense, step, {.tp = 3}, {}).error().code == hocket::errc::indivisible);
+  CHECK(wrong.error().word() == "passes of ranks");
+  CHECK(cost::make_report(list, step, p, {}, {ranks.data(), 1}).error().word() == "ranks");
+  CHECK(report_of(list, {.tp = 3}).error().code == hocket::errc::indivisible);
   cost::model negative = dense;
   negative.ffn = -1;
   CHECK(!cost::make_report(negative));
@@ -221,45 +233,55 @@ struct seconds_case {
   cost::model m;
   cost::parallel p;
   cost::machine on = on_links;
-  std::vector<cost::stage_layers> stages{};
+  cost::recompute_plan plan{};
 };
-const char* const group_names[] = {
-    "", "seconds of a layer, per micro-batch", "seconds of a layer with experts, per micro-batch",
-    "seconds of a prediction module, per micro-batch", "seconds of head and loss, per micro-batch"};
+
+/// The lines of one part of the busiest rank, against what it takes.
+void check_part(const cost::report& r, const by_name& sums, const std::string& group, const std::string& kind,
+                const cost::layer_time& took, std::int64_t count) {
+  INFO(group);
+  const by_name lines = lines_of(r, group);
+  const bool head = kind == "head";
+  CHECK(close(lines.lines.at("backward, T_b"), took.backward.count()));
+  CHECK(lines.lines.count("exposed communication, T_x") == (head ? 0 : 1));
+  if (!head) CHECK(close(lines.lines.at("exposed communication, T_x"), took.exposed.count()));
+  // The rest are products and element-wise work, once and again, and what is sent, of which nothing hides here.
+  CHECK(close(lines.sum, took.compute().count() + 2 * took.exposed.count()));
+  double again = 0;
+  for (const auto& [line, value] : lines.lines)
+    if (line.ends_with(", again") && lines.lines.count(line.substr(0, line.size() - 7)) == 1) again += value;
+  CHECK(close(again, took.again.count()));
+  const auto times = static_cast<double>(count);
+  CHECK(close(sums.lines.at(kind + ", compute"), times * took.compute().count()));
+  if (!head) CHECK(close(sums.lines.at(kind + ", exposed communication"), times * took.exposed.count()));
+}
 
 void check_seconds(const seconds_case& x) {
   cost::report r;
-  const auto made = cost::add_step_lines(r, x.m, step, x.p, x.on, {}, x.stages);
+  const cost::layer_list list = x.m;
+  const auto ranks = cost::with_plan(cost::layers_of_ranks(list, x.p).value(), x.plan).value();
+  const auto made = cost::add_step_lines(r, list, step, x.p, x.on, ranks);
   REQUIRE(made);
-  const auto alone = cost::predict_step(x.m, step, x.p, x.on, x.stages).value();
+  const auto alone = cost::predict_step(list, step, x.p, x.on, ranks).value();
   CHECK(made->parts == alone.parts);
-  const auto stages = x.stages.empty() ? cost::even_stages(x.m, x.p) : x.stages;
-  const cost::stage_layers& busiest = stages[alone.busiest];
+  const cost::rank_layers& busiest = ranks[alone.busiest];
   const by_name sums = lines_of(r, "seconds of a micro-batch on the busiest rank");
-  for (const cost::layer_group& group : busiest) {
-    if (group.kind == cost::layer_kind::embedding) continue;
-    const bool several = std::count_if(busiest.begin(), busiest.end(),
-                                       [&](const cost::layer_group& other) { return other.kind == group.kind; }) > 1;
-    const std::string choice = several ? ", recompute " + to_string(group.how) : "";
-    const std::string name = group_names[static_cast<std::size_t>(group.kind)] + choice;
-    INFO(name);
-    const auto took = cost::time_of_layer(x.m, step, x.p, x.on, group.kind, group.how).value();
-    const by_name lines = lines_of(r, name);
-    const bool head = group.kind == cost::layer_kind::head, module = group.kind == cost::layer_kind::prediction;
-    CHECK(close(lines.lines.at("backward, T_b"), took.backward.count()));
-    CHECK(lines.lines.count("exposed communication, T_x") == (head ? 0 : 1));
-    if (!head) CHECK(close(lines.lines.at("exposed communication, T_x"), took.exposed.count()));
-    // The rest are products and element-wise work, once and again, and what is sent, of which nothing hides here.
-    if (!module && x.m.window_layers == 0) CHECK(close(lines.sum, took.compute().count() + 2 * took.exposed.count()));
-    double again = 0;
-    for (const auto& [line, value] : lines.lines)
-      if (line.ends_with(", again") && lines.lines.count(line.substr(0, line.size() - 7)) == 1) again += value;
-    if (!module) CHECK(close(again, took.again.count()));
-    const std::string kind = std::string(to_string(group.kind)) + choice;
-    const auto count = static_cast<double>(group.count);
-    CHECK(close(sums.lines.at(kind + ", compute"), count * took.compute().count()));
-    if (!head) CHECK(close(sums.lines.at(kind + ", exposed communication"), count * took.exposed.count()));
+  const bool two_kinds = x.m.moe_layers > 0;
+  const auto is_full = [](const cost::rank_run& run) { return run.how.level == cost::recompute::full; };
+  const bool several = !x.plan.full.empty() && std::any_of(busiest.layers.begin(), busiest.layers.end(), is_full);
+  for (const cost::rank_run& run : busiest.layers) {
+    const bool module = run.place == cost::run_place::prediction, experts = cost::has_experts(run.blocks);
+    std::string suffix = two_kinds ? experts ? ", kind 2 of 2 (7 layers)" : ", kind 1 of 2 (2 layers)" : "";
+    if (several) suffix += ", recompute " + to_string(run.how);
+    const std::string group =
+        module ? "seconds of a prediction module, per micro-batch" : "seconds of a layer, per micro-batch";
+    const std::string kind = module ? "prediction" : experts ? "experts" : "dense";
+    check_part(r, sums, group + suffix, kind + suffix,
+               cost::time_of_layer(list, run.blocks, step, x.p, x.on, run.how).value(), run.count);
   }
+  if (busiest.ends.last)
+    check_part(r, sums, "seconds of head and loss, per micro-batch", "head",
+               cost::time_of_head(list, step, x.p, x.on).value(), 1);
   // A stage sends its activations on, and gets gradients back.
   const by_name between = lines_of(r, "seconds between stages, per micro-batch");
   const double cut = static_cast<double>(x.p.cp * (x.p.sequence_parallel ? x.p.tp : 1));
@@ -312,16 +334,12 @@ TEST_CASE("seconds in a report: layers, ranks and the step are what is predicted
   check_seconds({dense, {.pp = 2}, busy});
 }
 
-TEST_CASE("seconds in a report: each choice of a stage has its lines", "[cost][report]") {
-  const cost::recompute_choice none{}, full{cost::recompute::full, {}};
-  using kind = cost::layer_kind;
-  check_seconds({dense,
-                 {.tp = 2},
-                 on_links,
-                 {{{kind::embedding, 1, {}}, {kind::dense, 3, full}, {kind::dense, 5, none}, {kind::head, 1, {}}}}});
+TEST_CASE("seconds in a report: each choice of a rank has its lines", "[cost][report]") {
+  const std::vector<std::int64_t> three{3}, eight{8};
+  check_seconds({dense, {.tp = 2}, on_links, {.full = cost::first_layers(three, eight), .operations = {}}});
   // One choice is not named.
   cost::report r;
-  REQUIRE(cost::add_step_lines(r, dense, step, {}, on_links));
+  REQUIRE(seconds_of(r, dense, {}, on_links));
   // Of some lines a source says the formula, others are derived.
   for (const auto how : {cost::origin::definition, cost::origin::derived})
     CHECK(std::any_of(r.lines.begin(), r.lines.end(), [&](const cost::report_line& line) { return line.how == how; }));
@@ -329,90 +347,72 @@ TEST_CASE("seconds in a report: each choice of a stage has its lines", "[cost][r
   const std::size_t before = r.lines.size();
   cost::machine slow = on_links;
   slow.gemm_flops = 0;
-  CHECK(!cost::add_step_lines(r, dense, step, {}, slow));
+  CHECK(!seconds_of(r, dense, {}, slow));
   CHECK(r.lines.size() == before);
 }
 
-TEST_CASE("seconds in a report: layers with a window stand beside those without", "[cost][report]") {
-  cost::model m = dense, all = dense;
-  m.window = all.window = 64;
+TEST_CASE("seconds in a report: layers with a window are a kind of their own", "[cost][report]") {
+  cost::model m = dense;
+  m.window = 64;
   m.window_layers = 2;
-  all.window_layers = 8;
-  check_seconds({m, {}});
+  const cost::layer_list list = m;
   cost::report r;
-  REQUIRE(cost::add_step_lines(r, m, step, {}, on_links));
-  const by_name plain = lines_of(r, group_names[1]),
-                windowed = lines_of(r, std::string(group_names[1]) + " (with a window, FLOPs alone)");
-  CHECK(!windowed.lines.empty());
-  double sum = windowed.sum;
-  for (const auto& [name, value] : plain.lines)
-    if (windowed.lines.count(name) == 0 && name != "attention core" && name.find("T_") == std::string::npos)
-      sum += value;
-  CHECK(close(sum, cost::time_of_layer(all, step, {}, on_links, cost::layer_kind::dense)->forward.count()));
+  REQUIRE(seconds_of(r, list, {}, on_links));
+  for (const cost::repeated_layer& each : list.layers) {
+    const bool windowed = std::get<cost::attention>(each.blocks[1].what).window > 0;
+    const by_name lines = lines_of(r, std::string("seconds of a layer, per micro-batch, ") +
+                                          (windowed ? "kind 2 of 2 (2 layers)" : "kind 1 of 2 (6 layers)"));
+    const cost::layer_time took = cost::time_of_layer(list, each.blocks, step, {}, on_links).value();
+    CHECK(close(lines.sum, took.compute().count() + 2 * took.exposed.count()));
+  }
 }
 
 TEST_CASE("offloaded tensors are printed there and back", "[cost][report]") {
   cost::report r;
   const cost::parallel p{.offload_activations = true};
-  REQUIRE(cost::add_step_lines(r, dense, step, p, on_links));
-  const double kept = cost::layer_activation_bytes(dense, step, p).value().real();
-  CHECK(close(lines_of(r, group_names[1]).lines.at("to the host and back, A bytes kept"), 2 * kept / 2e10));
+  const cost::layer_list list = dense;
+  REQUIRE(seconds_of(r, list, p, on_links));
+  const double kept = cost::layer_activation_bytes(list, list.layers[0].blocks, step, p).value().real();
+  CHECK(close(lines_of(r, "seconds of a layer, per micro-batch").lines.at("to the host and back, A bytes kept"),
+              2 * kept / 2e10));
 }
 
-TEST_CASE("a plan restates a report: each choice once, the rest as it was", "[cost][report]") {
+TEST_CASE("a report of a plan has each choice once", "[cost][report]") {
   const cost::model m = with_experts();
+  const cost::layer_list list = m;
   const cost::parallel p{.tp = 2, .pp = 2, .dp = 2, .ep = 2};
   const cost::convention counted{};
   cost::recompute_plan plan;
-  const auto layers = cost::layers_of_stages(m, p);
-  plan.full = cost::first_layers(std::vector<std::int64_t>{3, 1}, layers);
-  const auto stages = cost::planned_stages(m, p, plan).value();
-  auto r = cost::make_report(m, step, p, counted).value();
-  const auto before = r;
-  const auto rows = cost::restate(r, m, step, p, counted, stages).value();
+  const auto even = cost::layers_of_ranks(list, p).value();
+  plan.full = cost::first_layers(std::vector<std::int64_t>{3, 1}, cost::layer_counts(even));
+  const auto ranks = cost::with_plan(even, plan).value();
+  const auto r = cost::make_report(list, step, p, counted, ranks).value();
+  const auto rows = cost::plan_rows(list, step, p, counted, ranks).value();
   // Two dense layers and one with experts whole, one with experts; one whole, three, the module.
   REQUIRE(rows.size() == 6);
   rational again = 0;
   for (const cost::plan_row& row : rows) {
-    const bool experts = row.layers.kind != cost::layer_kind::dense;
-    const bool full = row.layers.how.level == cost::recompute::full;
+    const bool experts = cost::has_experts(row.layers.blocks), full = row.layers.how.level == cost::recompute::full;
     cost::parallel at = p;
     at.recompute = row.layers.how.level;
-    CHECK(row.kept_bytes == cost::layer_activation_bytes(m, step, at, experts).value());
+    CHECK(row.kept_bytes == cost::layer_activation_bytes(list, row.layers.blocks, step, at).value());
     CHECK((row.again_flops == rational(0)) == !full);
     again = again + rational(row.layers.count) * row.again_flops;
-    const std::string group =
-        std::string("kept by one layer") + (experts ? " with experts" : "") + ", recompute " + (full ? "full" : "none");
-    CHECK(close(sum_of_group(r, group, p), row.kept_bytes.real()));
+    // Dense layers are all whole, so their choice is not named.
+    const std::string suffix = experts ? std::string(", kind 2 of 2 (7 layers), recompute ") + (full ? "full" : "none")
+                                       : ", kind 1 of 2 (2 layers)";
+    CHECK(close(sum_of_group(r, "kept by one layer" + suffix, p), row.kept_bytes.real()));
     const cost::setting one{
         .on_rank = {.layers = 1, .moe_layers = experts ? 1 : 0}, .model = m, .training = step, .parallel = at};
-    const std::string sent = std::string("sent by one layer and micro-batch") + (experts ? " with experts" : "") +
-                             ", recompute " + (full ? "full" : "none");
-    CHECK(close(sum_of_group(r, sent, p), whole_sum(cost::layer_transfer_terms, one)));
+    CHECK(close(sum_of_group(r, "sent by one layer and micro-batch" + suffix, p),
+                whole_sum(cost::layer_transfer_terms, one)));
   }
   CHECK(r.flops->hardware_step - r.flops->model_step == again);
-  const auto groups = groups_of(r);
-  CHECK(groups.count("kept by one layer") + groups.count("kept by one layer with experts") == 0);
-  CHECK(groups.count("sent by one layer and micro-batch") == 0);
-  const auto parts = cost::even_parts(m, p);
-  for (std::size_t rank = 0; rank < 2; ++rank)
-    CHECK(r.memory[rank].activation_bytes ==
-          cost::activation_bytes(m, step, p, parts[rank], before.memory[rank].in_flight, stages[rank]).value());
-  // All other lines stay, in their order, and the new ones stand where the old ones stood.
-  const auto rest = [](const cost::report& x) {
-    std::vector<std::string> out;
-    for (const cost::report_line& line : x.lines)
-      if (line.group.find("by one layer") == std::string::npos) out.push_back(line.group + line.name + line.numbers);
-    return out;
-  };
-  CHECK(rest(r) == rest(before));
-  const auto first = [](const cost::report& x) {
-    return std::find_if(
-               x.lines.begin(), x.lines.end(),
-               [](const cost::report_line& line) { return line.group.find("by one layer") != std::string::npos; }) -
-           x.lines.begin();
-  };
-  CHECK(first(r) == first(before));
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    const auto share = cost::held_share_by_1f1b(step, p, static_cast<std::int64_t>(rank)).value();
+    CHECK(r.memory[rank].peak.total_bytes() ==
+          cost::memory_of_rank(list, ranks[rank], step, p, share).value().peak.total_bytes());
+  }
 }
 
 cost::layer_list small_list() {
@@ -454,8 +454,6 @@ TEST_CASE("a report of a list: kinds of layers once each, which add up to the co
     if (line.group.find('(') != std::string::npos) counted_layers.insert(line.group);
   }
   CHECK(alone.parameters == cost::count_parameters(list).value());
-  CHECK(alone.model.hidden == 256);
-  CHECK(alone.model.vocabulary == 4096);
   CHECK(parameters == static_cast<double>(alone.parameters.total));
   CHECK(counted_layers ==
         std::set<std::string>{"parameters, kind 1 of 5 (1 layer)", "parameters, kind 2 of 5 (5 layers)",
@@ -466,7 +464,8 @@ TEST_CASE("a report of a list: kinds of layers once each, which add up to the co
   const cost::replay_set again{.norm = true};
   for (const std::int64_t pp : {1, 3}) {
     const cost::parallel p{.tp = 2, .pp = pp, .dp = 2, .ep = 2};
-    const auto r = cost::make_report(list, step, p, counted, again).value();
+    const auto ranks = cost::layers_of_ranks(list, p, {}, again).value();
+    const auto r = cost::make_report(list, step, p, counted, ranks).value();
     double forward = 0, both = 0;
     for (const cost::report_line& line : r.lines) {
       forward += line.group.starts_with("forward FLOPs of a step") ? line.real_value : 0;
@@ -490,11 +489,10 @@ TEST_CASE("a report of a list: kinds of layers once each, which add up to the co
           state += line.real_value;
       CHECK(close(state, cost::count_state_bytes(one, 512, 2).value().real()));
     }
-    const auto ranks = cost::layers_of_ranks(list, p).value();
     REQUIRE(r.memory.size() == ranks.size());
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
       const auto share = cost::held_share_by_1f1b(step, p, static_cast<std::int64_t>(rank)).value();
-      const auto memory = cost::memory_of_rank(list, ranks[rank], step, p, share, again).value();
+      const auto memory = cost::memory_of_rank(list, ranks[rank], step, p, share).value();
       CHECK(r.memory[rank].on_rank.layers == ranks[rank].layer_count);
       CHECK(r.memory[rank].on_rank.rank == static_cast<std::int64_t>(rank));
       CHECK(r.memory[rank].parameters.dense == memory.parameters.dense);
@@ -514,12 +512,13 @@ TEST_CASE("a report of a list: kinds of layers once each, which add up to the co
   const cost::parallel p{.pp = 3};
   const std::int64_t sizes[] = {2, 3, 4};
   const cost::held_share shares[] = {two, two, two};
-  const auto given = cost::make_report(list, step, p, counted, {}, sizes, shares).value();
+  const auto given =
+      cost::make_report(list, step, p, counted, cost::layers_of_ranks(list, p, sizes).value(), shares).value();
   for (std::size_t rank = 0; rank < 3; ++rank) {
     CHECK(given.memory[rank].on_rank.layers == sizes[rank]);
     CHECK(given.memory[rank].in_flight.layer_passes == 2 * sizes[rank]);
   }
-  const auto wrong = cost::make_report(list, step, p, counted, {}, sizes, std::span(shares).first(2));
+  const auto wrong = cost::make_report(list, step, p, counted, {}, std::span(shares).first(2));
   REQUIRE(!wrong);
   CHECK(wrong.error().word() == "passes of ranks");
   CHECK(!cost::make_report(list, step, {.tp = 3}, counted));

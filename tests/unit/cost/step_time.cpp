@@ -6,6 +6,8 @@
 #include <hocket/cost/model/collective_of_layout.hpp>
 #include <hocket/cost/model/optimizer_parallel.hpp>
 #include <hocket/cost/model/peak_memory.hpp>
+#include <hocket/cost/model/replay_table.hpp>
+#include <hocket/cost/model/uniform_list.hpp>
 
 #include <array>
 #include <cmath>
@@ -181,7 +183,9 @@ TEST_CASE("the guide's Llama2-13B story, calibrated on its second step alone", "
 TEST_CASE("what to compute again: the guide's rules follow from the table of saved tensors", "[cost]") {
   const cost::training t{.sequence = 4096, .wide_norm = true, .fused_activation = false};
   const cost::parallel p{.tp = 8, .sequence_parallel = true};
-  const auto rows = cost::replay_table(llama_13b, t, p, cost::machines::a100_peak.rates).value();
+  const cost::layer_list list = llama_13b;
+  const cost::layer_blocks& blocks = list.layers.front().blocks;
+  const auto rows = cost::replay_table(list, blocks, t, p, cost::machines::a100_peak.rates).value();
   const auto row = [&](cost::layer_operation which) {
     for (const auto& r : rows)
       if (r.which == which) return r;
@@ -208,14 +212,16 @@ TEST_CASE("what to compute again: the guide's rules follow from the table of sav
     const auto took = [&](bool again) {
       cost::recompute_choice how{level::none, {.gather = false}};
       how.operations.*cost::flag_of(r.which) = again;
-      return cost::time_of_layer(llama_13b, t, p, cost::machines::a100_peak.rates, kind::dense, how)->total().count();
+      return cost::time_of_layer(list, blocks, t, p, cost::machines::a100_peak.rates, how)->total().count();
     };
     CHECK(std::abs(r.time_again.count() - (took(true) - took(false))) < 1e-12);
   }
   // All of it, and still less than full recompute takes.
-  const auto full = cost::option_of(llama_13b, t, p, cost::machines::a100_peak.rates, kind::dense, {level::full, {}});
-  CHECK(full.value().kept_bytes == cost::rational(2 * sbh / 8));
-  CHECK(full.value().time.again > full.value().time.forward * 0.999);
+  cost::parallel whole = p;
+  whole.recompute = level::full;
+  CHECK(cost::layer_activation_bytes(list, blocks, t, whole).value() == cost::rational(2 * sbh / 8));
+  const auto full = cost::time_of_layer(list, blocks, t, p, cost::machines::a100_peak.rates, {level::full, {}}).value();
+  CHECK(full.again > full.forward * 0.999);
 }
 
 TEST_CASE("a step taken apart adds up, and reacts to what it should", "[cost]") {

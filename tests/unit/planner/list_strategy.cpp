@@ -2,7 +2,7 @@
 // Strategies of a list of layers: those of the model by its numbers where layers are equal, else those that the
 // formulas of the list give one by one.
 #include <hocket/cost/model/uniform_list.hpp>
-#include <hocket/planner/strategy/list.hpp>
+#include <hocket/planner/strategy/solve.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -41,12 +41,12 @@ cost::layer_list hybrid() {
 strategy_cost one_alone(const cost::layer_list& list, cost::training t, const cluster& on, const strategy& s) {
   t.micro_batch = s.micro_batch;
   const cost::replay_set again{.activation = s.replay_activation};
-  const auto predicted = cost::predict_step(list, t, s.how, on.rates, {s.how.recompute, again}).value();
   double most = 0;
-  const auto ranks = cost::layers_of_ranks(list, s.how).value();
+  const auto ranks = cost::layers_of_ranks(list, s.how, {}, again).value();
+  const auto predicted = cost::predict_step(list, t, s.how, on.rates, ranks).value();
   for (const cost::rank_layers& x : ranks) {
     const auto held = cost::held_share_by_1f1b(t, s.how, x.ends.rank).value();
-    const auto memory = cost::memory_of_rank(list, x, t, s.how, held, again).value();
+    const auto memory = cost::memory_of_rank(list, x, t, s.how, held).value();
     most = std::max(most, memory.peak.total_bytes().real());
   }
   return {std::chrono::nanoseconds(std::llround(predicted.step_time().count() * 1e9)),
@@ -60,30 +60,6 @@ bool close(const strategy_cost& a, const strategy_cost& b) {
 }
 
 }  // namespace
-
-TEST_CASE("equal layers written as a list have the strategies of the model", "[planner][strategy][layers]") {
-  int compared = 0;
-  for (const auto& [m, devices, batch] :
-       {std::tuple{llama_7b, 8, 64}, {llama_13b, 16, 256}, {llama_70b, 64, 512}, {deepseek_v3, 256, 1024}}) {
-    const cluster on = cluster_of(devices, 57);
-    const strategy_space space{.micro_batches = {1, 2}, .copies = {1, 2}};
-    const auto mine = solve(list_strategy_problem{cost::to_layers(m), step(batch), on, space});
-    const auto theirs = solve(strategy_problem{m, step(batch), on, space});
-    REQUIRE(mine);
-    REQUIRE(theirs);
-    CHECK(mine->named == theirs->named);
-    CHECK(mine->evaluated == theirs->evaluated);
-    CHECK(mine->fitting == theirs->fitting);
-    CHECK(mine->rejected == theirs->rejected);
-    REQUIRE(mine->front.size() == theirs->front.size());
-    for (std::size_t i = 0; i < mine->front.size(); ++i) {
-      CHECK(mine->front[i].of == theirs->front[i].of);
-      CHECK(close(mine->front[i].cost, theirs->front[i].cost));
-      ++compared;
-    }
-  }
-  CHECK(compared > 10);
-}
 
 TEST_CASE("strategies of unequal layers are priced as the list prices them, and none is missed",
           "[planner][strategy][layers]") {
@@ -99,7 +75,7 @@ TEST_CASE("strategies of unequal layers are priced as the list prices them, and 
   for (const double gib : {10.0, 20.0, 60.0}) {
     const cluster on = cluster_of(8, gib);
     const cost::training t = step(32);
-    const auto found = solve(list_strategy_problem{list, t, on, space});
+    const auto found = solve(strategy_problem{list, t, on, space});
     REQUIRE(found);
     std::int64_t legal = 0, fitting = 0;
     for (const std::int64_t tp : space.tensor)
@@ -129,7 +105,7 @@ TEST_CASE("strategies of unequal layers are priced as the list prices them, and 
                     if (vp > 1 && 32 / (micro_batch * dp) < pp) continue;
                     ++legal;
                     const strategy_cost exact = one_alone(list, t, on, s);
-                    const auto price = price_of_strategy(list_strategy_problem{list, t, on}, s);
+                    const auto price = price_of_strategy(strategy_problem{list, t, on}, s);
                     REQUIRE(price);
                     CHECK(close(*price, exact));
                     if (exact.memory > on.memory) continue;
@@ -154,8 +130,8 @@ TEST_CASE("modules that predict several tokens are no part of the question", "[p
   without.predictions.clear();
   without.prediction_heads = 0;
   const strategy_space space{.tensor = {2}, .expert = {4}, .micro_batches = {1}, .copies = {1}, .pipeline = {4}};
-  const auto a = solve(list_strategy_problem{with, step(64), cluster_of(64), space}).value(),
-             b = solve(list_strategy_problem{without, step(64), cluster_of(64), space}).value();
+  const auto a = solve(strategy_problem{with, step(64), cluster_of(64), space}).value(),
+             b = solve(strategy_problem{without, step(64), cluster_of(64), space}).value();
   REQUIRE(a.front.size() == b.front.size());
   for (std::size_t i = 0; i < a.front.size(); ++i) {
     CHECK(a.front[i].cost.step == b.front[i].cost.step);
@@ -166,13 +142,12 @@ TEST_CASE("modules that predict several tokens are no part of the question", "[p
 TEST_CASE("what is wrong with a list is said", "[planner][strategy][layers]") {
   cost::layer_list list = hybrid();
   list.sizes.hidden = -4;
-  CHECK(solve(list_strategy_problem{list, step(32), cluster_of(8, 60)}).error().code == hocket::errc::out_of_range);
-  const auto none = solve(list_strategy_problem{hybrid(), step(32), cluster_of(8, 1)});
+  CHECK(solve(strategy_problem{list, step(32), cluster_of(8, 60)}).error().code == hocket::errc::out_of_range);
+  const auto none = solve(strategy_problem{hybrid(), step(32), cluster_of(8, 1)});
   REQUIRE(none);
   CHECK(none->front.empty());
   CHECK(none->best_beyond_memory.size() == 1);
-  const auto counts =
-      solve(list_strategy_problem{hybrid(), step(32), cluster_of(8, 60)}, std::vector<std::int64_t>{2, 8});
+  const auto counts = solve(strategy_problem{hybrid(), step(32), cluster_of(8, 60)}, std::vector<std::int64_t>{2, 8});
   REQUIRE(counts);
   CHECK(counts->counts.size() == 2);
 }

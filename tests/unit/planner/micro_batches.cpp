@@ -504,7 +504,7 @@ TEST_CASE("prices: equal micro-batches are the uniform path") {
     const cost::parallel p{.tp = 2, .pp = 4, .vp = vp, .dp = 2, .sequence_parallel = true};
     const std::vector<cost::document_lengths> batches(16, {4096});
     const auto prices = cost::price_micro_batches(list, step(), p, on, cost::even_choices(list, p), batches).value();
-    const auto uniform = cost::predict_step(list, step(), p, on, {}).value();
+    const auto uniform = cost::predict_step(list, step(), p, on).value();
     // Each rank's time of a micro-batch is that of predict_step.
     CHECK(times_of(prices)->kept[7] == prices.all[7].kept_bytes);
     for (std::size_t r = 0; r < 4; ++r) {
@@ -542,7 +542,7 @@ TEST_CASE("prices: a step of equal stages takes what predict_step says") {
   const auto prices = cost::price_micro_batches(list, step(), p, on, cost::even_choices(list, p), batches).value();
   const auto schedule = pipeline::one_f_one_b::make({.ranks = 4, .micro_batches = 16}, 1).value();
   const auto plan = solve(micro_batch_problem{.times = times_of(prices).value(), .pipelines = 2}, schedule).value();
-  const auto uniform = cost::predict_step(list, step(), p, on, {}).value();
+  const auto uniform = cost::predict_step(list, step(), p, on).value();
   const double seconds = static_cast<double>(plan.total) * 1e-9 + cost::beside_pipeline(uniform).count();
   CHECK(close(seconds, uniform.step_time().count() - uniform.parts.scheduling.count(), 1e-3));
 }

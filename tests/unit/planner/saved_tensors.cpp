@@ -2,6 +2,8 @@
 // Keep, recompute or offload: against all 3^n choices, the bound, the limits of the copy engine.
 #include <hocket/core/message.hpp>
 #include <hocket/cost/machines.hpp>
+#include <hocket/cost/model/recompute_plan.hpp>
+#include <hocket/cost/model/uniform_list.hpp>
 #include <hocket/planner/detail/random_numbers.hpp>
 #include <hocket/planner/saved_tensors/stage.hpp>
 
@@ -184,6 +186,8 @@ TEST_CASE("what the copy engine can hide") {
   CHECK(message(solve(q).error()).find("1001") != std::string::npos);
 }
 
+const cost::device_memory roomy{bytes(std::int64_t{1} << 44), bytes(0)};
+
 TEST_CASE("classes of a stage are all that a layer saves, and recomputing all of them leaves the rest") {
   using namespace published;
   const cost::training t{.sequence = 4096, .micro_batch = 1, .global_batch = 32};
@@ -191,25 +195,28 @@ TEST_CASE("classes of a stage are all that a layer saves, and recomputing all of
   on.host_bytes = 50e9;
   for (const cost::model& m : {llama_13b, deepseek_v3}) {
     const cost::parallel p{.tp = 2, .pp = 4, .ep = m.experts > 0 ? 2 : 1, .sequence_parallel = true};
-    const cost::part on_rank = cost::even_parts(m, p)[1];
-    const bool experts = on_rank.moe_layers > 0;
-    const auto stage = saved_tensors_of(m, t, p, on, on_rank, 3, {bytes(std::int64_t{1} << 44), bytes(0)}).value();
+    const cost::layer_list list = m;
+    const cost::rank_layers on_rank = cost::layers_of_ranks(list, p).value()[1];
+    const bool experts = m.moe_layers > 0;
+    const cost::layer_blocks& blocks = on_rank.layers.front().blocks;
+    const auto stage = saved_tensors_of(list, on_rank, t, p, on, 3, roomy).value();
+    REQUIRE(stage.kinds.size() == 1);
+    CHECK(cost::has_experts(stage.kinds[0].blocks) == experts);
     std::int64_t all = 0, rest = 0;
     cost::replay_set again{};
     for (std::size_t i = 0; i < stage.names.size(); ++i) {
       const saved_class& x = stage.problem.classes[i];
-      CHECK(x.layers == on_rank.layers);
+      CHECK(x.layers == on_rank.layer_count);
       all += x.size.count();
       if (stage.names[i].by == cost::layer_operation::none) rest += x.size.count();
       else again.*cost::flag_of(stage.names[i].by) = true;
     }
-    CHECK(static_cast<double>(all) == cost::layer_activation_bytes(m, t, p, experts).value().real());
-    CHECK(static_cast<double>(rest) == cost::layer_activation_bytes(m, t, p, experts, again).value().real());
+    CHECK(static_cast<double>(all) == cost::layer_activation_bytes(list, blocks, t, p).value().real());
+    CHECK(static_cast<double>(rest) == cost::layer_activation_bytes(list, blocks, t, p, again).value().real());
     CHECK(stage.names.size() > 3);
     // All that can be computed again takes as much time as its flags together say.
-    const auto kind = experts ? cost::layer_kind::experts : cost::layer_kind::dense;
-    const auto with = cost::time_of_layer(m, t, p, on, kind, {cost::recompute::none, again}).value().total(),
-               without = cost::time_of_layer(m, t, p, on, kind, {}).value().total();
+    const auto with = cost::time_of_layer(list, blocks, t, p, on, {cost::recompute::none, again}).value().total(),
+               without = cost::time_of_layer(list, blocks, t, p, on).value().total();
     double sum = 0;
     for (const saved_class& x : stage.problem.classes) sum += static_cast<double>(x.again.count()) * 1e-9;
     CHECK(std::abs(sum - (with - without).count()) < 1e-3 * sum);
@@ -217,7 +224,7 @@ TEST_CASE("classes of a stage are all that a layer saves, and recomputing all of
       cost::parallel given = p;
       given.recompute = level;
       given.offload_activations = true;
-      const auto same = saved_tensors_of(m, t, given, on, on_rank, 3, {bytes(std::int64_t{1} << 44), bytes(0)}).value();
+      const auto same = saved_tensors_of(list, cost::with_choice(on_rank, {level, {}}), t, given, on, 3, roomy).value();
       CHECK(same.names == stage.names);
       CHECK(same.beside == stage.beside);
       CHECK(same.time == stage.time);
@@ -228,32 +235,34 @@ TEST_CASE("classes of a stage are all that a layer saves, and recomputing all of
     const auto plan = solve(stage.problem).value();  // memory for all
     CHECK(plan.extra.count() == 0);
     CHECK(plan.copies.count() == 0);
-    CHECK(saved_tensors_of(m, t, p, on, on_rank, 3, {bytes(1), bytes(0)}).error().code == errc::does_not_fit);
+    CHECK(saved_tensors_of(list, on_rank, t, p, on, 3, {bytes(1), bytes(0)}).error().code == errc::does_not_fit);
+    // Exactly what stands beside, with the reserve, is enough to ask; a byte less is not.
+    const cost::device_memory just{stage.beside + bytes(5), bytes(5)}, less{stage.beside + bytes(4), bytes(5)};
+    CHECK(saved_tensors_of(list, on_rank, t, p, on, 3, just)->problem.capacity == bytes(0));
+    CHECK(saved_tensors_of(list, on_rank, t, p, on, 3, less).error().values[1] == 1);
   }
 }
 
 TEST_CASE("what a stage may move, and how long it takes, follows from its machine") {
-  const cost::model& m = published::deepseek_v3;
+  const cost::layer_list list = published::deepseek_v3;
   const cost::training t{.sequence = 4096, .micro_batch = 1, .global_batch = 32};
   const cost::parallel p{.tp = 2, .pp = 4, .ep = 2, .sequence_parallel = true};
   cost::machine on = cost::machines::b200_fitted.rates;
   on.host_bytes = 50e9;
   on.host_overlap = 0.75;
-  const auto parts = cost::even_parts(m, p);
-  for (const cost::part& x : {parts.front(), parts.back()}) {
-    const auto stage = saved_tensors_of(m, t, p, on, x, 3, {bytes(std::int64_t{1} << 44), bytes(0)}).value();
+  const auto ranks = cost::layers_of_ranks(list, p).value();
+  for (const cost::rank_layers& x : {ranks.front(), ranks.back()}) {
+    const auto stage = saved_tensors_of(list, x, t, p, on, 3, roomy).value();
     CHECK(stage.problem.overlap == 750);
     CHECK(stage.problem.in_flight == 3);
-    CHECK(stage.problem.capacity + stage.beside == {bytes(std::int64_t{1} << 44), bytes(0)});
+    CHECK(stage.problem.capacity + stage.beside == roomy.capacity);
     double all = 0, compute = 0;
-    const auto add = [&](cost::layer_kind kind, std::int64_t count) {
-      const auto one = cost::time_of_layer(m, t, p, on, kind).value();
+    const auto add = [&](const cost::layer_time& one, std::int64_t count) {
       all += static_cast<double>(count) * one.total().count();
       compute += static_cast<double>(count) * one.compute().count();
     };
-    add(cost::layer_kind::dense, x.layers - x.moe_layers);
-    add(cost::layer_kind::experts, x.moe_layers);
-    add(cost::layer_kind::head, x.last ? 1 : 0);
+    for (const cost::rank_run& run : x.layers) add(cost::time_of_layer(list, run.blocks, t, p, on).value(), run.count);
+    if (x.ends.last) add(cost::time_of_head(list, t, p, on).value(), 1);
     CHECK(std::abs(static_cast<double>(stage.time.count()) - all * 1e9) <= 1);
     CHECK(std::abs(static_cast<double>(stage.problem.compute.count()) - compute * 1e9) <= 1);
     CHECK(stage.time >= stage.problem.compute);
@@ -267,9 +276,46 @@ TEST_CASE("what a stage may move, and how long it takes, follows from its machin
     }
     cost::machine apart = on;
     apart.host_bytes = 0;
-    const auto stays = saved_tensors_of(m, t, p, apart, x, 3, {bytes(std::int64_t{1} << 44), bytes(0)}).value();
+    const auto stays = saved_tensors_of(list, x, t, p, apart, 3, roomy).value();
     for (const saved_class& one : stays.problem.classes) CHECK((!one.movable && one.copy.count() == 0));
   }
+}
+
+TEST_CASE("a stage of unequal layers has the classes of each kind, and knows which layers they are") {
+  const cost::norms between{.place = cost::norm_place::between};
+  const cost::attention full{.heads = 8, .kv_heads = 8, .head_dim = 64};
+  cost::layer_list list{.sizes = {.hidden = 512, .vocabulary = 1024}};
+  const cost::layer_blocks narrow{cost::norms{}, full, between, cost::feed_forward{.ffn = 1024}};
+  const cost::layer_blocks wide{cost::norms{}, full, between, cost::feed_forward{.ffn = 4096}};
+  for (int pair = 0; pair < 4; ++pair) {
+    list.add(narrow);
+    list.add(wide, 2);
+  }
+  list.prediction_heads = 1;
+  list.predictions = {{wide, 1}};
+  const cost::training t{.sequence = 256, .micro_batch = 1, .global_batch = 8};
+  const cost::parallel p{.pp = 2};
+  cost::machine on = cost::machines::b200_fitted.rates;
+  on.host_bytes = 50e9;
+  const cost::rank_layers last = cost::layers_of_ranks(list, p).value()[1];
+  const auto stage = saved_tensors_of(list, last, t, p, on, 2, roomy).value();
+  REQUIRE(stage.kinds.size() == 2);
+  CHECK(stage.kinds[0].blocks == narrow);
+  CHECK(stage.kinds[0].layers == std::vector<std::int64_t>{0, 3});
+  CHECK(stage.kinds[1].layers == std::vector<std::int64_t>{1, 2, 4, 5});
+  double kept[2] = {};
+  for (std::size_t i = 0; i < stage.names.size(); ++i) {
+    const saved_class& x = stage.problem.classes[i];
+    CHECK(x.layers == static_cast<std::int64_t>(stage.kinds[stage.names[i].kind].layers.size()));
+    kept[stage.names[i].kind] += static_cast<double>(x.size.count());
+  }
+  const double of_wide = cost::layer_activation_bytes(list, wide, t, p).value().real();
+  CHECK(kept[0] == cost::layer_activation_bytes(list, narrow, t, p).value().real());
+  CHECK(kept[1] == of_wide);
+  // What the prediction module keeps stands beside, for each micro-batch in flight.
+  const auto states = cost::memory_of_rank(list, last, t, p, {0, 0}).value().peak.total_bytes();
+  CHECK(cost::rational(stage.beside.count()) ==
+        (states + cost::rational(2) * cost::rational(std::int64_t(of_wide))).ceiling());
 }
 
 TEST_CASE("a three-way choice is never slower than two of its ways") {
@@ -277,8 +323,9 @@ TEST_CASE("a three-way choice is never slower than two of its ways") {
   const cost::parallel p{.tp = 2, .pp = 4, .sequence_parallel = true};
   cost::machine on = cost::machines::b200_fitted.rates;
   on.host_bytes = 50e9;
-  const cost::part first = cost::even_parts(published::llama_13b, p)[0];
-  const auto all = saved_tensors_of(published::llama_13b, t, p, on, first, 4, {bytes(std::int64_t{1} << 40), bytes(0)}).value();
+  const cost::layer_list list = published::llama_13b;
+  const cost::rank_layers first = cost::layers_of_ranks(list, p).value()[0];
+  const auto all = saved_tensors_of(list, first, t, p, on, 4, roomy).value();
   for (const std::int64_t percent : {20, 40, 60, 80}) {
     saved_tensor_problem q = all.problem;
     q.budget = 4'000;

@@ -12,7 +12,7 @@
 #include <hocket/planner/schedule/solve.hpp>
 #include <hocket/planner/split/layout.hpp>
 #include <hocket/planner/split/solve.hpp>
-#include <hocket/planner/strategy/list.hpp>
+#include <hocket/planner/strategy/solve.hpp>
 #include <hocket/planner/strategy/solve.hpp>
 
 #include <chrono>
@@ -73,7 +73,7 @@ TEST_CASE("out of memory: searches", "[testing]") {
   exhaust("strategy", [&] {
     return best(planner::solve(planner::strategy_problem{published::llama_7b, step, cluster_of(4), space}));
   });
-  const planner::list_strategy_problem of_list{cost::to_layers(published::llama_7b), step, cluster_of(4), space};
+  const planner::strategy_problem of_list{cost::to_layers(published::llama_7b), step, cluster_of(4), space};
   CHECK(exhaust("strategy of a list", [&] { return best(planner::solve(of_list)); }) > 2);
 }
 

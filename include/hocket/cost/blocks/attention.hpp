@@ -41,6 +41,11 @@ inline constexpr auto value_width = choose(least(d_v, 1), 1 * d, 1 * d_v);
 inline constexpr auto input_width = choose(least(h_i, 1), 1 * h, 1 * h_i);
 inline constexpr auto own_kv = 1 - letters::shared_kv;
 inline constexpr auto own_values = own_kv * (1 - letters::key_is_value);
+// Elements of keys and values that a token gets here.
+inline constexpr auto kv_made =
+    choose(letters::shared_kv, choose(letters::key_is_value, letters::g* d + letters::g * value_width, letters::g* d),
+           literal(0));
+inline constexpr auto keys_made = choose(letters::shared_kv, letters::g* d, literal(0));
 inline constexpr auto in_own_chunk = define(
     "kappa_c",
     s* choose(letters::attention_counted, least(w, s), least(w, s) / 2, (least(w, s) + 1) / 2, (least(w, s) + 1) / 2));
@@ -50,6 +55,7 @@ inline constexpr auto positions_kept = choose(least(w, 1), 1 * s, least(w, s));
 
 }  // namespace hocket::inline HOCKET_ABI::cost::detail::blocks
 namespace hocket::inline HOCKET_ABI::cost::letters::blocks {
+using detail::blocks::keys_made, detail::blocks::kv_made;
 using detail::blocks::value_width, detail::blocks::input_width, detail::blocks::own_kv, detail::blocks::own_values,
     detail::blocks::in_own_chunk, detail::blocks::attended_pairs, detail::blocks::positions_kept;
 }  // namespace hocket::inline HOCKET_ABI::cost::letters::blocks
@@ -78,8 +84,8 @@ inline constexpr auto forward = [] {
   using detail::flop::core_once_more, detail::flop::replays;
   constexpr std::string_view megatron = "arXiv:2104.04473 appendix";
   return terms(
-      flops("queries, keys and values", product(input_width * (a * d + own_kv * g * d + own_values * g * value_width)),
-            L, tp, replays(r_qkv), megatron, layer_operation::qkv),
+      flops("queries, keys and values", product(input_width * (a * d + kv_made)), L, tp, replays(r_qkv), megatron,
+            layer_operation::qkv),
       flops("output gate", product(h * g_o), g_o, tp, replays(r_qkv), "arXiv:2505.06708", layer_operation::qkv),
       flops("attention core", 2 * FLOP * B * (a * (d + value_width)) * attended_pairs * L, L, tp, core_once_more,
             megatron, layer_operation::attention),
@@ -123,7 +129,7 @@ inline constexpr auto state = [] {
                       "arXiv:2305.13245", layer_operation::qkv, origin::definition));
 }();
 
-inline constexpr auto moved = mixer_moves("rotary positions", a* d + own_kv * g * d);
+inline constexpr auto moved = mixer_moves("rotary positions", a* d + keys_made);
 template <class Width, class Ranks>
 consteval auto cut(const Width& width, const Ranks& ranks) noexcept {
   return detail::blocks::stream_of(width) / (cp * ranks);

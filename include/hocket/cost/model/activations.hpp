@@ -118,6 +118,13 @@ inline constexpr auto saved_tensor_terms = [] {
       tensor("FFN dropout mask", byte * (s * b * h), kept * dropout, region, table));
 }();
 
+/// What a layer that is recomputed whole keeps: its input. Needs: list_sizes or model, training, parallel.
+inline constexpr auto layer_input_terms = [] {
+  using detail::saved::kept_if_full, detail::saved::region, detail::saved::tensor;
+  return terms(
+      tensor("layer input", c * (element * (s * b * h)), kept_if_full, region, "arXiv:2205.05198 section 4.1"));
+}();
+
 /// What a rank keeps outside of its layers: the embedding's dropout mask on the first rank. The last rank keeps final
 /// norm, head and logits of the one micro-batch that it works on, the logits once in the activation type and once in 32
 /// bits for the loss. Needs: part, held, model, training, parallel.
@@ -138,7 +145,7 @@ inline constexpr auto end_tensor_terms = [] {
 
 namespace hocket::inline HOCKET_ABI::cost {
 
-using letters::end_tensor_terms, letters::saved_tensor_terms;
+using letters::end_tensor_terms, letters::layer_input_terms, letters::saved_tensor_terms;
 
 /// Bytes that one layer keeps of one micro-batch on one rank, under the recompute of `p`.
 ///

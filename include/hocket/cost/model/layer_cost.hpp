@@ -5,6 +5,7 @@
 #include <hocket/cost/model/communication.hpp>
 #include <hocket/cost/model/flops.hpp>
 #include <hocket/cost/model/moved_bytes.hpp>
+#include <hocket/cost/model/recompute_choice.hpp>
 #include <hocket/cost/model/step_formulas.hpp>
 
 #include <array>
@@ -65,13 +66,6 @@ struct layer_time {
   friend constexpr layer_time operator*(double n, const layer_time& x) noexcept {
     return {n * x.forward, n * x.backward, n * x.again, n * x.exposed, n * x.hidden, n * x.attention};
   }
-};
-
-/// How one layer is recomputed: the level, and operations by name.
-struct recompute_choice {
-  recompute level = recompute::none;
-  replay_set operations{};
-  friend constexpr bool operator==(const recompute_choice&, const recompute_choice&) = default;
 };
 
 namespace detail {
@@ -211,79 +205,6 @@ template <class Hardware = machine>
   const double sum = took.total().count();
   if (!(sum - sum == 0)) return error{errc::undefined_value}.with("seconds of a layer: a rate is 0");
   return took;
-}
-
-/// What one layer keeps of one micro-batch, and what it costs in time, for one recompute choice: the rows from which a
-/// planner chooses.
-struct recompute_option {
-  recompute_choice how;
-  rational kept_bytes;  ///< per micro-batch in flight
-  layer_time time;      ///< `again` is what the choice costs
-};
-/// The option of one layer kind under one choice. Errors: those of its parts.
-template <class Hardware = machine>
-[[nodiscard]] constexpr result<recompute_option> option_of(const model& m, const training& t, const parallel& p,
-                                                           const Hardware& on, layer_kind kind,
-                                                           const recompute_choice& how) noexcept {
-  parallel at = p;
-  at.recompute = how.level;
-  const auto kept = detail::is_layer(kind)
-                      ? layer_activation_bytes(m, t, at, detail::has_experts(m, kind), how.operations)
-                      : rational(0);
-  if (!kept) return kept.error();
-  const auto took = time_of_layer(m, t, p, on, kind, how);
-  if (!took) return took.error();
-  return recompute_option{how, *kept, *took};
-}
-
-/// The operations whose recompute can be chosen one by one, with a name each.
-inline constexpr std::array<layer_operation, 11> replayable = {
-    layer_operation::cast,   layer_operation::cast_back,  layer_operation::norm,      layer_operation::gather,
-    layer_operation::qkv,    layer_operation::core,       layer_operation::attention, layer_operation::output,
-    layer_operation::ffn_in, layer_operation::activation, layer_operation::ffn_out};
-/// The flag of an operation in a replay_set. Precondition: it is one of `replayable`.
-[[nodiscard]] constexpr bool replay_set::* flag_of(layer_operation which) noexcept {
-  switch (which) {
-    case layer_operation::cast: return &replay_set::cast;
-    case layer_operation::cast_back: return &replay_set::cast_back;
-    case layer_operation::norm: return &replay_set::norm;
-    case layer_operation::gather: return &replay_set::gather;
-    case layer_operation::qkv: return &replay_set::qkv;
-    case layer_operation::core: return &replay_set::core;
-    case layer_operation::attention: return &replay_set::attention_output;
-    case layer_operation::output: return &replay_set::projection;
-    case layer_operation::ffn_in: return &replay_set::ffn_in;
-    case layer_operation::activation: return &replay_set::activation;
-    case layer_operation::ffn_out: return &replay_set::ffn_out;
-    default: HOCKET_ASSERT(false); return &replay_set::core;
-  }
-}
-
-/// One operation computed again: bytes that a layer keeps with and without, and what it takes. Worth it only if it
-/// keeps less: the rule by which the cast to 32 bits, SiLU and Mul, and the all-gather after a sequence-parallel norm
-/// are recomputed, and a cast back to 16 bits is not.
-struct replay_row {
-  layer_operation which = layer_operation::none;
-  rational bytes_kept, bytes_if_again;
-  seconds time_again{};  ///< per micro-batch, compute and communication
-  [[nodiscard]] constexpr bool saves_memory() const noexcept { return bytes_if_again < bytes_kept; }
-};
-/// The table of operations for one layer kind, read off the table of saved tensors with each flag on and off; the
-/// others as in `others`. Errors: those of its parts.
-template <class Hardware = machine>
-[[nodiscard]] constexpr result<std::array<replay_row, replayable.size()>> replay_table(
-    const model& m, const training& t, const parallel& p, const Hardware& on, layer_kind kind = layer_kind::dense,
-    const replay_set& others = {.gather = false}) noexcept {
-  std::array<replay_row, replayable.size()> rows{};
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    recompute_choice without{recompute::none, others}, with{recompute::none, others};
-    without.operations.*flag_of(replayable[i]) = false, with.operations.*flag_of(replayable[i]) = true;
-    const auto kept = option_of(m, t, p, on, kind, without), again = option_of(m, t, p, on, kind, with);
-    if (!kept) return kept.error();
-    if (!again) return again.error();
-    rows[i] = {replayable[i], kept->kept_bytes, again->kept_bytes, again->time.total() - kept->time.total()};
-  }
-  return rows;
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost

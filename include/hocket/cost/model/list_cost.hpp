@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <hocket/cost/model/activations.hpp>
 #include <hocket/cost/model/layer_list.hpp>
 #include <hocket/cost/model/setting.hpp>
 
@@ -22,12 +23,13 @@ struct block_setting {
   replay_set replayed{};
 };
 
-/// Calls f(const block_terms&, const numbers_view&) for a block.
-template <class F>
-void visit_block(const block& b, const block_setting& all, F&& f) {
+/// Calls f(const block_terms&, const numbers_view&) for a block, with the numbers of `more` configs, too.
+template <class F, class... More>
+void visit_block(const block& b, const block_setting& all, F&& f, const More&... more) {
   std::visit(
       [&]<class Sizes>(const Sizes& sizes) {
-        const environment numbers(sizes, all.on_rank, all.sizes, all.training, all.parallel, all.counted, all.replayed);
+        const environment numbers(sizes, all.on_rank, all.sizes, all.training, all.parallel, all.counted, all.replayed,
+                                  more...);
         f(formulas_of<Sizes>::lists(), numbers_view(numbers));
       },
       b.what);
@@ -235,6 +237,18 @@ inline result<run_flops> flops_of_run(const layer_blocks& blocks, const block_se
   if (!out.model_step.ok() || !out.again.ok()) return error{errc::undefined_value}.with("FLOPs of a layer");
   return out;
 }
+/// Of heads and of the joint inputs of prediction modules, which are done again with their modules.
+inline result<run_flops> flops_of_ends(const layer_list& list, const training& t, const parallel& p,
+                                       const convention& counted) {
+  const auto numbers = numbers_of(setting_of_ends(list, part{}, t, p, counted));
+  run_flops out;
+  for_each_term(forward_flop_terms, numbers, [&](const term_view& x) {
+    out.model_step = out.model_step + rational(3) * x.amount();
+    if (const rational more = x.again(); !(more == rational(0))) out.again = out.again + more * x.amount();
+  });
+  if (!out.model_step.ok() || !out.again.ok()) return error{errc::undefined_value}.with("FLOPs of the ends");
+  return out;
+}
 }  // namespace detail
 
 /// FLOPs of a step, forward and backward, of a list: as count_flops of a model.
@@ -244,10 +258,9 @@ inline result<run_flops> flops_of_run(const layer_blocks& blocks, const block_se
   if (const auto ok = check(list); !ok) return ok.error();
   if (const auto ok = check(t); !ok) return ok.error();
   if (const auto ok = check(p); !ok) return ok.error();
-  const auto ends = numbers_of(detail::setting_of_ends(list, part{}, t, p, counted));
-  const auto heads = total(forward_flop_terms, ends);
+  const auto heads = detail::flops_of_ends(list, t, p, counted);
   if (!heads) return heads.error();
-  detail::run_flops sum{.model_step = rational(3) * *heads};
+  detail::run_flops sum = *heads;
   const auto ok = detail::for_each_run(list, [&](const layer_blocks& blocks, std::int64_t count) -> result<void> {
     const auto one = detail::flops_of_run(blocks, {.on_rank = {.layers = count},
                                                    .sizes = list.sizes,
@@ -273,10 +286,11 @@ inline result<run_flops> flops_of_run(const layer_blocks& blocks, const block_se
                                                              const replay_set& replayed = {}) {
   const auto sum = detail::sum_over(blocks, {.sizes = list.sizes, .training = t, .parallel = p, .replayed = replayed},
                                     &block_terms::saved, true);
-  if (!sum || p.recompute != recompute::full) return sum;
-  const rational ranks = rational(p.cp) * rational(p.sequence_parallel ? p.tp : 1);
-  return *sum + rational(t.activation_bytes) * rational(t.sequence) * rational(t.micro_batch) *
-                    rational(list.sizes.hidden) / ranks;
+  if (!sum) return sum;
+  const environment numbers(list.sizes, t, p);
+  const auto input = rank_total(layer_input_terms, numbers);
+  if (!input) return input;
+  return *sum + *input;
 }
 
 /// Bytes that generation keeps of one sequence of `length` tokens: keys and values, latent vectors, states.

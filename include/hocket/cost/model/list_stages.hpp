@@ -4,6 +4,7 @@
 #include <hocket/cost/model/list_cost.hpp>
 #include <hocket/cost/model/muon_memory.hpp>
 #include <hocket/cost/model/peak_memory.hpp>
+#include <hocket/cost/model/rank_layers.hpp>
 
 #include <algorithm>
 #include <span>
@@ -11,13 +12,6 @@
 
 // Which layers of a list stand on which pipeline rank, and what that rank holds.
 namespace hocket::inline HOCKET_ABI::cost {
-
-/// What one pipeline rank has of a list, in model order.
-struct rank_layers {
-  std::vector<repeated_layer> layers;  ///< front, layers, predictions and back
-  std::int64_t layer_count = 0;        ///< of the model's layers alone
-  part ends;                           ///< whether it is the first, the last, and its number
-};
 
 namespace detail {
 /// Ulysses gives each context-parallel rank whole heads.
@@ -103,10 +97,13 @@ inline result<void> check_packing(const layer_list& list, const training& t) {
 
 /// The layers of every rank: stage s of pp x vp has stage_sizes[s] layers, rank i the stages i, i + pp, ….
 /// @param stage_sizes  layers of each stage in model order; empty: dealt out evenly, the first stages one more
+/// @param operations   what each layer computes again beside the level of p
 /// Errors: errc::bad_shape unless there are pp x vp sizes; errc::contradictory_field if they are not the list's layers,
 /// errc::out_of_range for a negative one, and without sizes those of check_even_stages. O(runs + stages).
 [[nodiscard]] inline result<std::vector<rank_layers>> layers_of_ranks(const layer_list& list, const parallel& p,
-                                                                      std::span<const std::int64_t> stage_sizes = {}) {
+                                                                      std::span<const std::int64_t> stage_sizes = {},
+                                                                      const replay_set& operations = {}) {
+  const recompute_choice how{p.recompute, operations};
   const std::int64_t stages = p.pp * p.vp, all = list.layer_count();
   if (!stage_sizes.empty() && static_cast<std::int64_t>(stage_sizes.size()) != stages)
     return error{errc::bad_shape, p.pp, p.vp, static_cast<std::int64_t>(stage_sizes.size())}.with("stage sizes");
@@ -115,7 +112,7 @@ inline result<void> check_packing(const layer_list& list, const training& t) {
   std::vector<rank_layers> out(static_cast<std::size_t>(p.pp));
   for (std::int64_t rank = 0; rank < p.pp; ++rank)
     out[static_cast<std::size_t>(rank)].ends = {.first = rank == 0, .last = rank == p.pp - 1, .rank = rank};
-  if (!list.front.empty()) out.front().layers.push_back({list.front, 1});
+  if (!list.front.empty()) out.front().layers.push_back({list.front, 1, how, run_place::front});
   std::size_t run = 0;
   std::int64_t used = 0, dealt = 0;  // layers of the run, and of the list, that have a stage
   for (std::int64_t stage = 0; stage < stages; ++stage) {
@@ -127,7 +124,7 @@ inline result<void> check_packing(const layer_list& list, const training& t) {
     on.layer_count += left;
     while (left > 0 && run < list.layers.size()) {
       const std::int64_t here = (std::min)(left, list.layers[run].count - used);
-      on.layers.push_back({list.layers[run].blocks, here});
+      on.layers.push_back({list.layers[run].blocks, here, how});
       left -= here;
       used += here;
       if (used == list.layers[run].count) {
@@ -137,18 +134,34 @@ inline result<void> check_packing(const layer_list& list, const training& t) {
     }
   }
   if (dealt != all) return error{errc::contradictory_field, dealt, all}.with("layers of the stages");
-  for (const repeated_layer& each : list.predictions) out.back().layers.push_back(each);
-  if (!list.back.empty()) out.back().layers.push_back({list.back, 1});
+  for (const repeated_layer& each : list.predictions)
+    out.back().layers.push_back({each.blocks, each.count, how, run_place::prediction});
+  if (!list.back.empty()) out.back().layers.push_back({list.back, 1, how, run_place::back});
   return out;
+}
+
+/// FLOPs that one layer of a run does again, over all sequences of a step. Errors: errc::undefined_value.
+[[nodiscard]] inline result<rational> flops_again(const layer_list& list, const rank_run& run, const training& t,
+                                                  const parallel& p, const convention& counted) {
+  block_setting one{.on_rank = {.layers = 1},
+                    .sizes = list.sizes,
+                    .training = t,
+                    .parallel = p,
+                    .counted = counted,
+                    .replayed = run.how.operations};
+  one.parallel.recompute = run.how.level;
+  const auto flops = detail::flops_of_run(run.blocks, one);
+  if (!flops) return flops.error();
+  return flops->again;
 }
 
 namespace detail {
 /// The sets of weights that a rank's blocks take from blocks of other ranks.
 inline layer_blocks copies_on(const rank_layers& on) {
   layer_blocks sets;
-  for (const repeated_layer& each : on.layers) add_shared(each.blocks, sets);
+  for (const rank_run& each : on.layers) add_shared(each.blocks, sets);
   std::erase_if(sets, [&](const block& set) {
-    for (const repeated_layer& each : on.layers)
+    for (const rank_run& each : on.layers)
       for (const block& b : each.blocks)
         if (!b.weights_elsewhere && b.shares_with(set)) return true;
     return false;
@@ -167,7 +180,7 @@ inline layer_blocks copies_on(const rank_layers& on) {
   if (!dense) return dense.error();
   if (!expert) return expert.error();
   detail::parameter_sum sum{*dense, *expert};
-  for (const repeated_layer& each : on.layers) {
+  for (const rank_run& each : on.layers) {
     const auto some = detail::sum_parameters(list, each.blocks, each.count, p);
     if (!some) return some.error();
     sum += *some;
@@ -176,6 +189,30 @@ inline layer_blocks copies_on(const rank_layers& on) {
   if (!copies) return copies.error();
   sum += *copies;
   return detail::rounded(sum);
+}
+
+/// FLOPs of a step, forward and backward, and with what the layers of each rank do again as their runs say.
+/// Errors: those of check; errc::undefined_value. Complexity: one pass over the formulas per run.
+///
+///     count_flops(list, t, p, convention::megatron(), *layers_of_ranks(list, p))->hardware_step
+[[nodiscard]] inline result<flop_count> count_flops(const layer_list& list, const training& t, const parallel& p,
+                                                    const convention& counted, std::span<const rank_layers> ranks) {
+  auto out = count_flops(list, t, p, counted);
+  if (!out) return out.error();
+  parallel ends = p;
+  rational sum = 0;
+  for (const rank_layers& on : ranks)
+    for (const rank_run& run : on.layers) {
+      const auto again = flops_again(list, run, t, p, counted);
+      if (!again) return again.error();
+      sum = sum + rational(run.count) * *again;
+      if (run.place == run_place::prediction) ends.recompute = run.how.level;
+    }
+  const auto heads = detail::flops_of_ends(list, t, ends, counted);
+  if (!heads) return heads.error();
+  out->hardware_step = out->model_step + sum + heads->again;
+  if (!out->hardware_step.ok()) return error{errc::undefined_value}.with("FLOPs of a step");
+  return out;
 }
 
 /// What a rank holds in flight at its peak.
@@ -208,7 +245,7 @@ inline result<rational> static_bytes_with_muon(const layer_list& list, const ran
   without.master_bytes = without.moment_bytes = 0;
   const auto rest = static_bytes(all.parameters, without, all.parallel);
   if (!rest) return rest;
-  std::vector<repeated_layer> layers = on.layers;
+  std::vector<rank_run> layers = on.layers;
   if (const layer_blocks copies = copies_on(on); !copies.empty()) layers.push_back({copies, 1});
   const auto states = muon_states_of_rank(list, layers, on.ends.last, all.parameters, all.training, all.parallel);
   if (!states) return states;
@@ -245,30 +282,36 @@ inline result<rational> moment_of(const layer_blocks& blocks, const block_settin
   }
   return most;
 }
+/// Bytes that one layer of a run keeps of one micro-batch, as its choice says.
+inline result<rational> kept_by(const layer_list& list, const rank_run& run, const training& t, parallel p) {
+  p.recompute = run.how.level;
+  return layer_activation_bytes(list, run.blocks, t, p, run.how.operations);
+}
 inline result<rank_sizes> sizes_of(const layer_list& list, const rank_layers& on, const training& t, const parallel& p,
-                                   const rational& share, const replay_set& replayed) {
+                                   const rational& share) {
   rank_sizes out;
-  parallel whole = p;
-  whole.recompute = recompute::none;
   const block_setting one_layer{.on_rank = {.layers = 1}, .sizes = list.sizes, .training = t, .parallel = p};
   rational largest_pass = 0;
-  for (const repeated_layer& each : on.layers) {
+  for (const rank_run& each : on.layers) {
     const auto sum = sum_parameters(list, all_weights(each.blocks), 1, p);
     if (!sum) return sum.error();
     const auto one = rounded(*sum);
     if (!one) return one.error();
     if (one->dense + one->expert > out.largest.layer_dense + out.largest.layer_expert)
       out.largest = {one->dense, one->expert};
-    const auto made = layer_activation_bytes(list, each.blocks, t, whole, replayed),
-               inside = moment_of(each.blocks, one_layer);
-    if (!made) return made.error();
+    const auto inside = moment_of(each.blocks, one_layer);
     if (!inside) return inside.error();
-    if (p.recompute == recompute::full && out.bytes.again < *made) out.bytes.again = *made;
     if (out.moment < *inside) out.moment = *inside;
+    if (each.how.level != recompute::full) continue;
+    rank_run whole = each;
+    whole.how.level = recompute::none;
+    const auto made = kept_by(list, whole, t, p);
+    if (!made) return made.error();
+    if (out.bytes.again < *made) out.bytes.again = *made;
   }
   whole_passes passes(share);
   for (auto each = on.layers.rbegin(); each != on.layers.rend(); ++each) {
-    const auto kept = layer_activation_bytes(list, each->blocks, t, p, replayed);
+    const auto kept = kept_by(list, *each, t, p);
     if (!kept) return kept.error();
     out.bytes.kept = out.bytes.kept + passes.of(each->count) * *kept;
     if (largest_pass < *kept) largest_pass = *kept;
@@ -279,15 +322,14 @@ inline result<rank_sizes> sizes_of(const layer_list& list, const rank_layers& on
 }
 }  // namespace detail
 
-/// Memory of one pipeline rank: peak_memory and activation_bytes of a list. For a model given by its numbers and the
-/// same written as a list they are equal.
+/// Memory of one pipeline rank whose layers are recomputed as each run says.
 /// @param in_flight  what a schedule holds at its peak; held_share_by_1f1b for 1F1B
 /// Errors: errc::undefined_value, errc::overflow, with Muon those of muon_states_of_rank. Complexity: one pass over the
 /// formulas per run.
 [[nodiscard]] inline result<list_memory> memory_of_rank(const layer_list& list, const rank_layers& on,
                                                         const training& t, const parallel& p,
-                                                        const held_share& in_flight, const replay_set& replayed = {}) {
-  const auto layers = detail::sizes_of(list, on, t, p, in_flight.layers, replayed);
+                                                        const held_share& in_flight) {
+  const auto layers = detail::sizes_of(list, on, t, p, in_flight.layers);
   if (!layers) return layers.error();
   const auto parameters = count_rank_parameters(list, on, p);
   if (!parameters) return parameters.error();

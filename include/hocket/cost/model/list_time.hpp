@@ -78,18 +78,12 @@ template <class Hardware = machine>
   return took;
 }
 
-/// A pipeline rank of a list whose layers are recomputed as a plan says: `how` of each entry of `on.layers`.
-struct planned_rank {
-  rank_layers on;
-  std::vector<recompute_choice> how;
-};
-
-/// Predicts the time of one training step of a list whose layers stand on ranks and are recomputed as a plan says.
-/// Errors: those of check and of time_of_layer; errc::bad_shape unless there are pp ranks, each with a choice per
-/// entry. Complexity: one pass over the formulas per entry.
+/// Predicts the time of one training step of a list whose layers stand on ranks and are recomputed as their runs say.
+/// Errors: those of check and of time_of_layer; errc::bad_shape unless there are pp ranks.
+/// Complexity: one pass over the formulas per run.
 template <class Hardware = machine>
-[[nodiscard]] result<step_prediction> predict_planned_step(const layer_list& list, const training& t, const parallel& p,
-                                                           const Hardware& on, std::span<const planned_rank> ranks) {
+[[nodiscard]] result<step_prediction> predict_step(const layer_list& list, const training& t, const parallel& p,
+                                                   const Hardware& on, std::span<const rank_layers> ranks) {
   detail::require_hardware<Hardware>();
   if (const auto fits = check(list, t, p); !fits) return fits.error();
   if constexpr (std::same_as<Hardware, machine>)
@@ -101,16 +95,15 @@ template <class Hardware = machine>
   step_prediction out;
   detail::rank_sums sums;
   std::vector<rank_parameters> parameters;
-  for (const auto& [here, how] : ranks) {
-    if (how.size() != here.layers.size()) return bad_shape.with("choices of a rank's layers");
+  for (const rank_layers& here : ranks) {
     layer_time took;
     const auto held_parameters = count_rank_parameters(list, here, p);
     if (!held_parameters) return held_parameters.error();
     parameters.push_back(*held_parameters);
-    for (std::size_t i = 0; i < how.size(); ++i) {
-      const auto one = time_of_layer(list, here.layers[i].blocks, t, p, on, how[i]);
+    for (const rank_run& each : here.layers) {
+      const auto one = time_of_layer(list, each.blocks, t, p, on, each.how);
       if (!one) return one.error();
-      took += static_cast<double>(here.layers[i].count) * *one;
+      took += static_cast<double>(each.count) * *one;
     }
     std::int64_t launched = here.layer_count;
     if (here.ends.last) {
@@ -128,23 +121,19 @@ template <class Hardware = machine>
   return detail::finish(std::move(out), sums, traffic, t, p, on);
 }
 
-/// The same where all layers are recomputed alike: as predict_step of a model.
-/// @param how  of every layer
+/// The same where all layers are recomputed alike, as p says.
 /// @param stage_sizes  as in layers_of_ranks
 /// Errors: those of check, of layers_of_ranks, of time_of_layer. Complexity: one pass over the formulas per run.
+///
+///     predict_step(list, t, p, machines::b200_fitted.rates)->tokens_per_second_per_device
 template <class Hardware = machine>
 [[nodiscard]] result<step_prediction> predict_step(const layer_list& list, const training& t, const parallel& p,
-                                                   const Hardware& on, const recompute_choice& how,
+                                                   const Hardware& on,
                                                    std::span<const std::int64_t> stage_sizes = {}) {
   if (const auto fits = check(list, t, p); !fits) return fits.error();
-  auto ranks = layers_of_ranks(list, p, stage_sizes);
+  const auto ranks = layers_of_ranks(list, p, stage_sizes);
   if (!ranks) return ranks.error();
-  std::vector<planned_rank> planned;
-  for (rank_layers& here : *ranks) {
-    const std::size_t entries = here.layers.size();
-    planned.push_back({std::move(here), std::vector<recompute_choice>(entries, how)});
-  }
-  return predict_planned_step(list, t, p, on, planned);
+  return predict_step(list, t, p, on, std::span<const rank_layers>(*ranks));
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost

@@ -84,7 +84,7 @@ template <class Use>
 result<void> for_each_choice(const rank_layers& here, const stage_choice& choice, bool has_front, Use&& use) {
   std::int64_t whole = choice.whole;
   for (std::size_t i = 0; i < here.layers.size(); ++i) {
-    const repeated_layer& each = here.layers[i];
+    const rank_run& each = here.layers[i];
     const std::int64_t again = has_front && i == 0 ? 0 : (std::min)(whole, each.count);
     whole -= again;
     if (again > 0)
@@ -243,13 +243,12 @@ template <class Hardware = machine>
   if (!layers) return layers.error();
   for (std::size_t r = 0; r < ranks; ++r) {
     std::vector<std::int64_t> kept;
-    parallel at = p;
-    at.recompute = recompute::none;
+    recompute_choice largest;
     replay_set beside_full;
     bool any_whole = false;
     for (std::size_t s = r; s < prices.stages; s += ranks) {
       const bool full = stages[s].others.level == recompute::full;
-      if (stages[s].whole > 0 || full) at.recompute = recompute::full;
+      if (stages[s].whole > 0 || full) largest.level = recompute::full;
       if (full) beside_full = stages[s].others.operations;
       any_whole = any_whole || stages[s].whole > 0;
       for (std::size_t j = 0; j < prices.count; ++j) kept.push_back(prices.at(s, j).kept_bytes);
@@ -257,8 +256,8 @@ template <class Hardware = machine>
     std::sort(kept.rbegin(), kept.rend());
     kept.resize((std::min)(kept.size(), static_cast<std::size_t>(in_flight[r])));
     const auto embedded = (std::min)(static_cast<std::int64_t>(prices.count), std::int64_t{in_flight[r]});
-    const auto peak =
-        memory_of_rank(list, (*layers)[r], *at_longest, at, {0, embedded}, any_whole ? replay_set{} : beside_full);
+    if (!any_whole) largest.operations = beside_full;
+    const auto peak = memory_of_rank(list, with_choice((*layers)[r], largest), *at_longest, p, {0, embedded});
     if (!peak) return peak.error();
     rational sum = peak->peak.total_bytes();
     for (const std::int64_t bytes : kept) sum = sum + rational(bytes);

@@ -7,6 +7,8 @@
 
 namespace hocket::inline HOCKET_ABI::cost {
 
+struct layer_list;
+
 /// The sizes of a decoder-only transformer: everything its parameter count depends on. Flags are 0 or 1.
 /// Read one from a published config with interop/hugging_face.hpp, or fill it in:
 ///
@@ -37,6 +39,8 @@ struct model {
   std::int64_t window = 0, window_layers = 0;
   std::int64_t mtp_layers = 0;  ///< multi-token-prediction modules (DeepSeek-V3): a layer, a 2h x h matrix, three norms
 
+  /// The model as its layers, which all costs are counted of: to_layers (uniform_list.hpp).
+  operator layer_list() const;  // NOLINT(google-explicit-constructor): one way to write a list
   friend constexpr bool operator==(const model&, const model&) = default;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <hocket/cost/model/list_cost.hpp>
 #include <hocket/cost/model/muon.hpp>
+#include <hocket/cost/model/rank_layers.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -188,9 +189,8 @@ inline result<rational> muon_bytes(std::span<const weight_shape> matrices, std::
 /// Errors: errc::out_of_range for ZeRO 2 and 3, which cut matrices; those of shard_whole. O(matrices log ranks).
 ///
 ///     muon_states_of_rank(list, on.layers, true, *count_rank_parameters(list, on, p), t, p)
-[[nodiscard]] inline result<rational> muon_states_of_rank(const layer_list& list,
-                                                          std::span<const repeated_layer> layers, bool last,
-                                                          const rank_parameters& n, const training& t,
+[[nodiscard]] inline result<rational> muon_states_of_rank(const layer_list& list, std::span<const rank_run> layers,
+                                                          bool last, const rank_parameters& n, const training& t,
                                                           const parallel& p) {
   if (p.zero > zero::optimizer)
     return error{errc::out_of_range, static_cast<std::int64_t>(p.zero), 0, 1}.with("zero with Muon");
@@ -199,7 +199,7 @@ inline result<rational> muon_bytes(std::span<const weight_shape> matrices, std::
   if (last && list.prediction_heads > 0)
     all.dense.push_back({"joint input", detail::matrix_list::share(list.sizes.hidden, p.tp), 2 * list.sizes.hidden,
                          list.prediction_heads});
-  for (const repeated_layer& each : layers) {
+  for (const rank_run& each : layers) {
     const block_matrices some = matrices_of(each.blocks, list.sizes.hidden, p, each.count);
     all.dense.insert(all.dense.end(), some.dense.begin(), some.dense.end());
     all.expert.insert(all.expert.end(), some.expert.begin(), some.expert.end());

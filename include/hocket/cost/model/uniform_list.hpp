@@ -80,4 +80,6 @@ namespace detail {
   return out;
 }
 
+inline model::operator layer_list() const { return to_layers(*this); }
+
 }  // namespace hocket::inline HOCKET_ABI::cost

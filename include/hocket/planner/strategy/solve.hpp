@@ -21,11 +21,9 @@ namespace hocket::inline HOCKET_ABI::planner {
 
 namespace detail {
 
-/// As price_of_strategy, of a model in any form.
-template <class Model>
-[[nodiscard]] result<strategy_cost> price_alone(const strategy_problem_of<Model>& problem, const strategy& s) {
-  using form = priced<Model>;
-  const Model& m = problem.model;
+[[nodiscard]] inline result<strategy_cost> price_alone(const strategy_problem& problem, const strategy& s) {
+  using form = list_prices;
+  const cost::layer_list& m = problem.model;
   const cluster& on = problem.cluster;
   cost::training t = problem.training;
   t.micro_batch = s.micro_batch;
@@ -42,12 +40,12 @@ template <class Model>
   return price;
 }
 
-template <class Model, held_policy H>
+template <held_policy H>
 class strategy_finder {
-  using form = priced<Model>;
+  using form = list_prices;
 
  public:
-  strategy_finder(const Model& m, const cost::training& t, const cluster& on, const strategy_space& space,
+  strategy_finder(const cost::layer_list& m, const cost::training& t, const cluster& on, const strategy_space& space,
                   const H& held)
       : m_(m), t_(t), on_(on), space_(space), held_(held) {}
 
@@ -290,7 +288,7 @@ class strategy_finder {
       report_.best_beyond_memory = beyond_;
   }
 
-  const Model& m_;
+  const cost::layer_list& m_;
   const cost::training& t_;
   const cluster& on_;
   const strategy_space& space_;
@@ -307,8 +305,7 @@ class strategy_finder {
 }  // namespace detail
 
 /// What is looked at must mean something: devices, memory, sizes of the step and of the space, each choice once.
-template <class Model>
-[[nodiscard]] result<void> check(const strategy_problem_of<Model>& problem) {
+[[nodiscard]] inline result<void> check(const strategy_problem& problem) {
   constexpr std::int64_t max_choice = std::int64_t{1} << 20;
   const cluster& on = problem.cluster;
   if (on.devices < 1 || on.devices > max_choice)
@@ -321,7 +318,7 @@ template <class Model>
   if (on.devices_per_node < 1)
     return error{errc::out_of_range, on.devices_per_node, 1, max_choice}.with("devices_per_node");
   if (const auto ok = cost::check(on.rates); !ok) return ok;
-  if (const auto ok = detail::priced<Model>::check(problem.model); !ok) return ok;
+  if (const auto ok = detail::list_prices::check(problem.model); !ok) return ok;
   using cost::detail::max_size;
   const auto size = [](std::int64_t x) { return x >= 1 && x <= max_size; };
   const cost::training& t = problem.training;
@@ -347,19 +344,19 @@ template <class Model>
 
 namespace detail {
 
-template <class Model, class H>
-[[nodiscard]] result<strategy_plan> find_strategies(const strategy_problem_of<Model>& problem, const H& held) {
+template <class H>
+[[nodiscard]] result<strategy_plan> find_strategies(const strategy_problem& problem, const H& held) {
   static_assert(held_policy<H>,
                 "hocket::planner: what a rank holds is said by `std::int64_t operator()(const strategy&, std::int64_t "
                 "micro_batches, std::int64_t rank) const`");
   if (const auto ok = check(problem); !ok) return ok.error();
-  const Model m = priced<Model>::without_predictions(problem.model);
-  return strategy_finder<Model, H>(m, problem.training, problem.cluster, problem.space, held)();
+  const cost::layer_list m = list_prices::without_predictions(problem.model);
+  return strategy_finder<H>(m, problem.training, problem.cluster, problem.space, held)();
 }
 
-template <class Model, class H>
-[[nodiscard]] result<device_plan> find_on_counts(strategy_problem_of<Model> problem,
-                                                 std::span<const std::int64_t> device_counts, const H& held) {
+template <class H>
+[[nodiscard]] result<device_plan> find_on_counts(strategy_problem problem, std::span<const std::int64_t> device_counts,
+                                                 const H& held) {
   device_plan all;
   const auto before = [](const scored_on_devices& a, const scored_on_devices& b) {
     if (a.devices != b.devices) return a.devices < b.devices;

@@ -4,10 +4,8 @@
 #include <hocket/core/result.hpp>
 #include <hocket/cost/device_memory.hpp>
 #include <hocket/cost/machine.hpp>
-#include <hocket/cost/model/layer_cost.hpp>
-#include <hocket/cost/model/model.hpp>
-#include <hocket/cost/model/parallel.hpp>
 #include <hocket/cost/model/training.hpp>
+#include <hocket/cost/model/uniform_list.hpp>
 
 #include <algorithm>
 #include <array>
@@ -97,15 +95,12 @@ inline constexpr std::size_t rejection_count = 9;
 }
 
 /// Which way to train is best?  solve(problem) names every strategy of the space, and evaluates or rejects it.
-/// @tparam Model  a model by its numbers of layers (strategy_problem) or as a list (list_strategy_problem, in list.hpp)
-template <class Model>
-struct strategy_problem_of {
-  Model model;              ///< multi-token-prediction modules are left out
+struct strategy_problem {
+  cost::layer_list model;   ///< multi-token-prediction modules are left out
   cost::training training;  ///< micro_batch is chosen, the rest given
   planner::cluster cluster;
   strategy_space space{};
 };
-using strategy_problem = strategy_problem_of<cost::model>;
 
 /// What a strategy costs: step time, and memory of its fullest rank at its peak (cost::peak_memory).
 struct strategy_cost {

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <hocket/core/result.hpp>
-#include <hocket/cost/model/activations.hpp>
-#include <hocket/cost/model/in_flight.hpp>
-#include <hocket/cost/model/partition.hpp>
-#include <hocket/cost/model/peak_memory.hpp>
-#include <hocket/cost/model/step_time.hpp>
+#include <hocket/cost/model/list_time.hpp>
 #include <hocket/planner/strategy/strategy.hpp>
 
 #include <algorithm>
@@ -13,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <variant>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::planner::detail {
@@ -98,7 +95,6 @@ inline constexpr std::chrono::nanoseconds endless_step = (std::chrono::nanosecon
 }
 
 /// Prices of what stands beside the layers.
-/// @param ends  the model or, for a list, its ends
 inline void price_ends(cost::setting ends, layer_prices& out) {
   const auto tensors = [&](bool first, bool last, std::int64_t passes) {
     ends.on_rank = {.first = first, .last = last};
@@ -164,107 +160,167 @@ inline void price_ends(cost::setting ends, layer_prices& out) {
   return out;
 }
 
-/// How the layers of a model are priced: specialised for each form of a model.
-template <class Model>
-struct priced;
-
-/// A model by its numbers of layers: of one kind, or without experts and with.
-template <>
-struct priced<cost::model> {
-  [[nodiscard]] static result<void> check(const cost::model& m) { return cost::check(m); }
-  [[nodiscard]] static result<void> check(const cost::model& m, const cost::training& t, const cost::parallel& p) {
-    return cost::check(m, t, p);
+/// How the layers of a model are priced: as many kinds as it has different layers.
+struct list_prices {
+  [[nodiscard]] static result<void> check(const cost::layer_list& list) { return cost::check(list); }
+  [[nodiscard]] static result<void> check(const cost::layer_list& list, const cost::training& t,
+                                          const cost::parallel& p) {
+    if (const auto ok = cost::check(list, t, p); !ok) return ok;
+    return cost::check_even_stages(list.layer_count(), p);
   }
-  [[nodiscard]] static cost::model without_predictions(cost::model m) {
-    m.mtp_layers = 0;
-    return m;
+  [[nodiscard]] static cost::layer_list without_predictions(cost::layer_list list) {
+    list.predictions.clear();
+    list.prediction_heads = 0;
+    return list;
   }
-  [[nodiscard]] static std::int64_t layer_count(const cost::model& m) { return m.layers; }
-  [[nodiscard]] static bool has_experts(const cost::model& m) { return m.moe_layers > 0; }
-  [[nodiscard]] static bool experts_divide(const cost::model& m, std::int64_t ep) { return m.experts % ep == 0; }
-  [[nodiscard]] static cost::setting ends_of(const cost::model& m, const cost::training& t, const cost::parallel& p) {
-    return {.model = m, .training = t, .parallel = p};
+  [[nodiscard]] static std::int64_t layer_count(const cost::layer_list& list) { return list.layer_count(); }
+  [[nodiscard]] static bool has_experts(const cost::layer_list& list) {
+    return !for_each_mixture(list, [](const cost::mixture&) { return false; });
   }
-  /// Whether each of its kinds has experts.
-  [[nodiscard]] static std::vector<bool> kinds_of(const cost::model& m) {
-    std::vector<bool> kinds;
-    if (m.layers > m.moe_layers) kinds.push_back(false);
-    if (m.moe_layers > 0) kinds.push_back(true);
-    return kinds;
+  [[nodiscard]] static bool experts_divide(const cost::layer_list& list, std::int64_t ep) {
+    return for_each_mixture(list, [ep](const cost::mixture& x) { return x.experts % ep == 0; });
+  }
+  [[nodiscard]] static cost::setting ends_of(const cost::layer_list& list, const cost::training& t,
+                                             const cost::parallel& p) {
+    return cost::detail::setting_of_ends(list, {}, t, p, {});
   }
 
-  [[nodiscard]] static result<layer_prices> prices_of_layers(const cost::model& m, const cost::training& t,
+  [[nodiscard]] static result<layer_prices> prices_of_layers(const cost::layer_list& list, const cost::training& t,
                                                              const cost::parallel& p, const cost::machine& on,
                                                              const cost::replay_set& replay) {
-    using cost::layer_kind;
     layer_prices out;
     cost::parallel whole = p;
     whole.recompute = cost::recompute::none;
-    for (const bool experts : kinds_of(m)) {
+    const cost::block_setting one_layer{
+        .on_rank = {.layers = 1}, .sizes = list.sizes, .training = t, .parallel = p, .replayed = replay};
+    for (const cost::layer_blocks& blocks : kinds_of(list)) {
       kind_prices& one = out.kinds.emplace_back();
-      const auto took =
-          cost::time_of_layer(m, t, p, on, experts ? layer_kind::experts : layer_kind::dense, {p.recompute, replay});
-      const auto kept = cost::layer_activation_bytes(m, t, p, experts, replay),
-                 all = cost::layer_activation_bytes(m, t, whole, experts, replay);
-      const cost::setting here{
-          .on_rank = {.layers = 1, .moe_layers = experts ? 1 : 0}, .model = m, .training = t, .parallel = p};
-      const auto numbers = numbers_of(here);
-      const auto in_ffn = cost::rank_total(cost::ffn_transient_terms, numbers),
-                 in_attention = cost::rank_total(cost::attention_transient_terms, numbers);
+      const auto took = cost::time_of_layer(list, blocks, t, p, on, {p.recompute, replay});
+      const auto kept = cost::layer_activation_bytes(list, blocks, t, p, replay),
+                 moment = cost::detail::moment_of(blocks, one_layer);
       if (!took) return took.error();
-      for (const auto* x : {&kept, &all, &in_ffn, &in_attention})
-        if (!*x) return x->error();
+      if (!kept) return kept.error();
+      if (!moment) return moment.error();
       one.seconds = took->total().count();
       one.bytes = kept->real();
-      if (p.recompute == cost::recompute::full) one.whole = all->real();
-      one.moment = (std::max)(in_ffn->real(), in_attention->real());
+      one.moment = moment->real();
       if (out.kinds.size() == 1) out.forward_share = took->forward / took->total();
+      if (p.recompute != cost::recompute::full) continue;
+      const auto all = cost::layer_activation_bytes(list, blocks, t, whole, replay);
+      if (!all) return all.error();
+      one.whole = all->real();
     }
-    const auto head = cost::time_of_layer(m, t, p, on, layer_kind::head, {});
+    out.kinds.resize(out.kinds.size() + shared_of(list).size());  // a copy of weights takes no time, and keeps nothing
+    const auto head = cost::time_of_head(list, t, p, on);
     if (!head) return head.error();
     out.head = head->total().count();
-    price_ends(ends_of(m, t, p), out);
-    for (kind_prices& x : out.kinds) x.hop = price_of_hop(ends_of(m, t, p), on);
+    cost::setting ends = ends_of(list, t, p);
+    price_ends(ends, out);
+    const std::vector<cost::layer_blocks> kinds = kinds_of(list);
+    for (std::size_t at = 0; at < kinds.size(); ++at) {
+      ends.model.hidden = list.sizes.hidden * cost::streams_behind(list.sizes, kinds[at]);
+      out.kinds[at].hop = price_of_hop(ends, on);
+    }
     out.known = true;
     return out;
   }
 
-  [[nodiscard]] static result<parameter_prices> prices_of_parameters(const cost::model& m, const cost::parallel& p) {
+  [[nodiscard]] static result<parameter_prices> prices_of_parameters(const cost::layer_list& list,
+                                                                     const cost::parallel& p) {
     parameter_prices out;
-    const auto count = [&](std::int64_t layers, std::int64_t moe, bool first,
-                           bool last) -> result<cost::rank_parameters> {
-      return cost::count_rank_parameters(m, p, cost::part{layers, moe, 0, first, last, 0});
-    };
-    const auto none = count(0, 0, false, false), first = count(0, 0, true, false), last = count(0, 0, false, true),
-               both = count(0, 0, true, true);
-    for (const auto* x : {&none, &first, &last, &both})
-      if (!*x) return x->error();
-    const auto less = [&](const cost::rank_parameters& x) { return static_cast<double>(x.dense - none->dense); };
-    for (const bool experts : kinds_of(m)) {
-      const auto one = count(1, experts ? 1 : 0, false, false);
+    for (const cost::layer_blocks& blocks : kinds_of(list)) {
+      const auto one = parameters_of(list, blocks, p), all = parameters_of(list, cost::detail::all_weights(blocks), p);
       if (!one) return one.error();
-      const auto experts_of_it = static_cast<double>(one->expert);
-      out.kinds.push_back({less(*one), experts_of_it, less(*one), experts_of_it});
+      if (!all) return all.error();
+      out.kinds.push_back({static_cast<double>(one->dense), static_cast<double>(one->expert),
+                           static_cast<double>(all->dense), static_cast<double>(all->expert)});
     }
-    out.first = less(*first);
-    out.last = less(*last);
-    out.both = less(*both);
+    for (const cost::block& set : shared_of(list)) {
+      const auto one = parameters_of(list, {set}, p);
+      if (!one) return one.error();
+      out.kinds.push_back({static_cast<double>(one->dense), static_cast<double>(one->expert)});
+    }
+    const auto ends = [&](bool first, bool last) {
+      return cost::count_rank_parameters(cost::detail::ends_of(list), p, {.first = first, .last = last});
+    };
+    const auto first = ends(true, false), last = ends(false, true), both = ends(true, true);
+    for (const auto* x : {&first, &last, &both})
+      if (!*x) return x->error();
+    out.first = static_cast<double>(first->dense);
+    out.last = static_cast<double>(last->dense);
+    out.both = static_cast<double>(both->dense);
     return out;
   }
 
-  [[nodiscard]] static rank_shapes shapes_of(const cost::model& m, const cost::parallel& p) {
+  [[nodiscard]] static rank_shapes shapes_of(const cost::layer_list& list, const cost::parallel& p) {
     rank_shapes out;
-    const auto counted = [&](std::int64_t layers, std::int64_t experts) {
-      std::vector<kind_count> list;
-      if (experts > 0) list.push_back({kinds_of(m).size() - 1, static_cast<double>(experts)});
-      if (layers > experts) list.push_back({0, static_cast<double>(layers - experts)});
-      return list;
+    const std::vector<cost::layer_blocks> kinds = kinds_of(list);
+    const cost::layer_blocks shared = shared_of(list);
+    const auto counted = [&](const cost::layer_blocks& blocks, std::int64_t count) {
+      const auto kind = std::find(kinds.begin(), kinds.end(), blocks) - kinds.begin();
+      return kind_count{static_cast<std::size_t>(kind), static_cast<double>(count)};
     };
-    for (const cost::part& x : cost::even_parts(m, p))
-      out.add({.layers = static_cast<double>(x.layers), .rank = x.rank, .first = x.first, .last = x.last},
-              counted(x.layers, x.moe_layers));
-    out.all = counted(m.layers, m.moe_layers);
+    const auto ranks = cost::layers_of_ranks(list, p);
+    if (!ranks) return out;  // an even deal of a checked list has no error
+    for (const cost::rank_layers& x : *ranks) {
+      std::vector<kind_count> layers;
+      for (auto each = x.layers.rbegin(); each != x.layers.rend(); ++each) {
+        const kind_count next = counted(each->blocks, each->count);
+        if (!layers.empty() && layers.back().kind == next.kind) layers.back().count += next.count;
+        else layers.push_back(next);
+      }
+      for (const cost::block& set :
+           cost::detail::copies_on(x)) {  // behind its layers: of them, as whole passes are dealt out
+        const auto at = std::find_if(shared.begin(), shared.end(), [&](const auto& y) { return y.shares_with(set); });
+        layers.push_back({kinds.size() + static_cast<std::size_t>(at - shared.begin()), 1});
+      }
+      out.add({.layers = static_cast<double>(x.layer_count),
+               .rank = x.ends.rank,
+               .first = x.ends.first,
+               .last = x.ends.last},
+              layers);
+    }
+    static_cast<void>(
+        cost::detail::for_each_run(list, [&](const cost::layer_blocks& blocks, std::int64_t count) -> result<void> {
+          out.all.push_back(counted(blocks, count));
+          return {};
+        }));
     return out;
+  }
+
+ private:
+  /// Its different layers, in the order in which they come first.
+  [[nodiscard]] static std::vector<cost::layer_blocks> kinds_of(const cost::layer_list& list) {
+    std::vector<cost::layer_blocks> kinds;
+    static_cast<void>(
+        cost::detail::for_each_run(list, [&](const cost::layer_blocks& blocks, std::int64_t) -> result<void> {
+          if (std::find(kinds.begin(), kinds.end(), blocks) == kinds.end()) kinds.push_back(blocks);
+          return {};
+        }));
+    return kinds;
+  }
+  /// The sets of weights that several of its layers work with: kinds of their own, behind those of layers.
+  [[nodiscard]] static cost::layer_blocks shared_of(const cost::layer_list& list) {
+    return cost::detail::shared_sets(list);
+  }
+  [[nodiscard]] static result<cost::rank_parameters> parameters_of(const cost::layer_list& list,
+                                                                   const cost::layer_blocks& blocks,
+                                                                   const cost::parallel& p) {
+    const auto sum = cost::detail::sum_parameters(list, blocks, 1, p);
+    if (!sum) return sum.error();
+    return cost::detail::rounded(*sum);
+  }
+  /// Whether f says so of every mixture.
+  template <class F>
+  [[nodiscard]] static bool for_each_mixture(const cost::layer_list& list, F&& f) {
+    bool all = true;
+    static_cast<void>(
+        cost::detail::for_each_run(list, [&](const cost::layer_blocks& blocks, std::int64_t) -> result<void> {
+          for (const cost::block& b : blocks)
+            if (const auto* x = std::get_if<cost::mixture>(&b.what)) all = all && f(*x);
+          return {};
+        }));
+    return all;
   }
 };
 
