@@ -265,6 +265,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/model/layer_list.hpp
   hocket/cost/model/layer_moments.hpp
   hocket/cost/model/list_cost.hpp
+  hocket/cost/model/list_sizes.hpp
   hocket/cost/model/list_stages.hpp
   hocket/cost/model/list_time.hpp
   hocket/cost/model/measured_run.hpp
@@ -278,7 +279,6 @@ set(HOCKET_COST_HEADERS
   hocket/cost/model/parallel.hpp
   hocket/cost/model/parameters.hpp
   hocket/cost/model/part.hpp
-  hocket/cost/model/partition.hpp
   hocket/cost/model/peak_memory.hpp
   hocket/cost/model/rank_layers.hpp
   hocket/cost/model/recompute_choice.hpp

@@ -89,7 +89,7 @@ std::int64_t size_or(const json_object& in, const char* key, std::int64_t otherw
 cost::training with_documents(const json_object& in, const cost::training& t, const cost::layer_list& list) {
   constexpr std::size_t most_documents = 65'536;
   const auto lengths = in.integers("document_lengths", 1, t.sequence, most_documents);
-  const auto packed = cost::packed(t, cost::windowed_ends_of(list), lengths);
+  const auto packed = cost::packed(t, lengths, cost::window_of(list));
   if (packed) return *packed;
   if (packed.error().code == hocket::errc::contradictory_field)
     in.fail_at("document_lengths", "do not add up to the sequence of " + std::to_string(t.sequence));

@@ -28,7 +28,7 @@ void add_predictions(cost::layer_list& list, std::int64_t modules) {
   cost::layer_blocks blocks = list.layers.back().blocks;
   for (cost::block& b : blocks)
     if (auto* const attention = std::get_if<cost::attention>(&b.what)) attention->window = 0;
-  list.prediction_heads = modules;
+  list.sizes.prediction_heads = modules;
   list.predictions = {{std::move(blocks), modules}};
 }
 

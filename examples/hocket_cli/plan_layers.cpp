@@ -34,7 +34,7 @@ step_plan::stage counted_stage(const plan_input& in, const cost::layer_list& lis
   cost::training one = in.training.step;
   one.global_batch = one.micro_batch;
   const auto ends = cost::detail::setting_of_ends(list, stage.ends, one, in.parallel, in.training.counted);
-  cost::rational flops = value_or_fail(cost::rank_total(cost::forward_flop_terms, cost::numbers_of(ends)), in.file);
+  cost::rational flops = value_or_fail(cost::rank_total(cost::end_flop_terms, cost::numbers_of(ends)), in.file);
   for (const cost::rank_run& each : stage.layers) {
     const cost::block_setting all{.on_rank = {.layers = each.count},
                                   .sizes = list.sizes,

@@ -54,7 +54,7 @@ prices prices_of(const cost::layer_list& list, const training_input& t, const sp
   for (const cost::repeated_layer& each : list.layers)
     out.layers.insert(out.layers.end(), static_cast<std::size_t>(each.count), seconds(each.blocks));
   cost::layer_list alone = list;
-  alone.prediction_heads = 0;
+  alone.sizes.prediction_heads = 0;
   out.loss = head(alone);
   out.predictions = head(list) - out.loss;
   for (const cost::repeated_layer& each : list.predictions)
@@ -113,7 +113,7 @@ planner::model_layout solved(const prices& x, const cost::layer_list& list, cons
   planner::layout_problem problem{.layers = {},
                                   .loss = ticks(x.loss),
                                   .predictions = ticks(x.predictions),
-                                  .prediction_count = list.prediction_heads,
+                                  .prediction_count = list.sizes.prediction_heads,
                                   .ranks = p.pp,
                                   .chunks = p.vp};
   for (const double one : x.layers) problem.layers.push_back(ticks(one));
@@ -204,7 +204,7 @@ planner::model_layout read_hybrid(const std::string& text, cost::layer_list& lis
       fail("layout: layer " + std::to_string(at) + " is " + pattern.kinds[at] + ", but the model has " + own[at]);
   const std::int64_t modules = pattern.layout.prediction_count();
   if (modules == 0) return pattern.layout;
-  if (list.prediction_heads > 0) {
+  if (list.sizes.prediction_heads > 0) {
     if (const std::string has = letters_of_modules(list); has != pattern.prediction)
       fail("layout: prediction modules have layers " + pattern.prediction +
            ", but those of --predictions and of the "
@@ -220,7 +220,7 @@ planner::model_layout read_hybrid(const std::string& text, cost::layer_list& lis
       fail("layout: prediction modules have layers " + std::string(1, letter) + ", but the model has none");
     blocks.insert(blocks.end(), same->blocks.begin(), same->blocks.end());
   }
-  list.prediction_heads = modules;
+  list.sizes.prediction_heads = modules;
   list.predictions = {{blocks, modules}};
   return pattern.layout;
 }
@@ -248,7 +248,7 @@ std::vector<double> seconds_of_stages(const planner::model_layout& layout, const
 bool has_own_modules(const cost::layer_list& list) {
   if (list.predictions.empty()) return false;
   cost::layer_list usual = list;
-  add_predictions(usual, list.prediction_heads);
+  add_predictions(usual, list.sizes.prediction_heads);
   return list.predictions.front().blocks != usual.predictions.front().blocks;
 }
 std::string pasted(const planner::model_layout& layout, const cost::layer_list& list) {
@@ -344,10 +344,10 @@ void layout(const options& o) {
                                     : o.layout.empty()
                                         ? solved(x, list, t, p, memory, o.parallel)
                                         : value_or_fail(interop::read_layout(o.layout, list.layer_count()), "layout");
-  if (const std::int64_t has = found.prediction_count(); has != list.prediction_heads)
+  if (const std::int64_t has = found.prediction_count(); has != list.sizes.prediction_heads)
     fail("layout: has " + std::to_string(has) + " prediction modules, but the model has " +
-         std::to_string(list.prediction_heads) + ": --predictions says how many");
-  if (const auto ok = planner::check(found, p.pp, list.layer_count(), list.prediction_heads); !ok)
+         std::to_string(list.sizes.prediction_heads) + ": --predictions says how many");
+  if (const auto ok = planner::check(found, p.pp, list.layer_count(), list.sizes.prediction_heads); !ok)
     fail("layout", ok.error());
   if (const auto stages = static_cast<std::int64_t>(found.stages.size()); stages != p.pp * p.vp)
     fail("layout: has " + std::to_string(stages) + " stages, but pp x vp of " + o.parallel + " is " +

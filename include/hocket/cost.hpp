@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // FLOPs, bytes, parameters and seconds of a training step, each written once, as a formula. Needs Boost.Hana
 // (hocket::cost). Left out, to be included by name: what reads measurements (measure_step.hpp, fit_machine.hpp,
-// measured_hardware.hpp), the shapes of weights (optimizer_parallel.hpp), models as lists of layers
-// (model/layer_list.hpp, model/list_cost.hpp, list_report.hpp) and the lines of a predicted step (step_report.hpp).
-// They need headers that formulas do not.
+// measured_hardware.hpp), the shapes of weights (optimizer_parallel.hpp) and the lines of a predicted step
+// (step_report.hpp). They need headers that formulas do not.
 #pragma once
 #include <hocket/core/message.hpp>
 #include <hocket/cost/device_memory.hpp>
@@ -27,10 +26,12 @@
 #include <hocket/cost/model/flops.hpp>
 #include <hocket/cost/model/in_flight.hpp>
 #include <hocket/cost/model/layer_cost.hpp>
+#include <hocket/cost/model/list_cost.hpp>
+#include <hocket/cost/model/list_stages.hpp>
+#include <hocket/cost/model/list_time.hpp>
 #include <hocket/cost/model/moved_bytes.hpp>
 #include <hocket/cost/model/packing.hpp>
 #include <hocket/cost/model/parameters.hpp>
-#include <hocket/cost/model/partition.hpp>
 #include <hocket/cost/model/peak_memory.hpp>
 #include <hocket/cost/model/recompute_plan.hpp>
 #include <hocket/cost/model/setting.hpp>
@@ -39,5 +40,6 @@
 #include <hocket/cost/model/step_parts.hpp>
 #include <hocket/cost/model/step_time.hpp>
 #include <hocket/cost/model/symbols.hpp>
+#include <hocket/cost/model/uniform_list.hpp>
 #include <hocket/cost/model/utilization.hpp>
 #include <hocket/cost/report.hpp>

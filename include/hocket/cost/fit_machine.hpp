@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <hocket/cost/model/step_time.hpp>
+#include <hocket/cost/model/list_time.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -12,16 +12,23 @@ namespace hocket::inline HOCKET_ABI::cost {
 
 /// A training step whose time was measured.
 struct measured_step {
-  cost::model model;
+  layer_list model;
   cost::training training;
   cost::parallel parallel;
-  std::vector<stage_layers> stages{};  ///< as in predict_step; empty: dealt out evenly
+  std::vector<rank_layers> ranks{};  ///< as in predict_step; empty: dealt out evenly
   seconds step_time{};
 };
 
+namespace detail {
+inline result<step_prediction> predicted(const measured_step& step, const machine& on) {
+  if (step.ranks.empty()) return predict_step(step.model, step.training, step.parallel, on);
+  return predict_step(step.model, step.training, step.parallel, on, step.ranks);
+}
+}  // namespace detail
+
 /// The relative error of a prediction, signed: predicted over measured, minus one.
 [[nodiscard]] inline result<double> prediction_error(const measured_step& step, const machine& on) {
-  const auto predicted = predict_step(step.model, step.training, step.parallel, on, step.stages);
+  const auto predicted = detail::predicted(step, on);
   if (!predicted) return predicted.error();
   return predicted->step_time() / step.step_time - 1;
 }
@@ -94,7 +101,7 @@ inline std::vector<double> positive_least_squares(const std::vector<std::vector<
   for (int round = 0; round < max_rounds; ++round) {
     std::vector<std::vector<double>> x;
     for (const measured_step& s : steps) {
-      const auto base = predict_step(s.model, s.training, s.parallel, out.rates, s.stages);
+      const auto base = detail::predicted(s, out.rates);
       if (!base) return base.error();
       std::vector<double> row;
       double linear = 0;
@@ -104,7 +111,7 @@ inline std::vector<double> positive_least_squares(const std::vector<std::vector<
         constexpr double no_time = 1e-18;  // seconds of a FLOP or byte: no device is as fast
         const double inverse = 1 / nudged.*rate, change = inverse > no_time ? inverse * 1e-6 : no_time;
         nudged.*rate = 1 / (inverse + change);
-        const auto moved = predict_step(s.model, s.training, s.parallel, nudged, s.stages);
+        const auto moved = detail::predicted(s, nudged);
         if (!moved) return moved.error();
         row.push_back((moved->step_time() - base->step_time()).count() / (1 / nudged.*rate - inverse));
         linear += row.back() * inverse;

@@ -205,7 +205,7 @@ inline void add_layer_lines(report& out, const layer_list& list, const training&
   if (!count) return count.error();
   report out;
   out.parameters = *count;
-  detail::add_end_lines(parameter_terms, out, "parameters", detail::setting_of_ends(list, part{}, {}, {}, {}));
+  detail::add_end_lines(end_parameter_terms, out, "parameters", detail::setting_of_ends(list, part{}, {}, {}, {}));
   const auto kinds = detail::kinds_of(list);
   for (std::size_t at = 0; at < kinds.size(); ++at) {
     const block_setting all{.on_rank = {.layers = kinds[at].count}, .sizes = list.sizes};
@@ -253,7 +253,7 @@ inline void add_layer_lines(report& out, const layer_list& list, const training&
     out.memory.push_back(*row);
   }
   setting ends = detail::setting_of_ends(list, part{}, t, p, counted);
-  detail::add_end_lines(forward_flop_terms, out, "forward FLOPs of a step", ends);
+  detail::add_end_lines(end_flop_terms, out, "forward FLOPs of a step", ends);
   ends.parameters = out.memory.front().parameters;
   if (!t.muon) detail::add_end_lines(static_memory_terms, out, "static bytes, rank 0", ends);
   detail::add_layer_lines(out, list, t, p, counted, ranks);

@@ -187,7 +187,7 @@ inline void add_head_seconds(report& out, report& sums, const layer_list& list, 
   all.training.global_batch = t.micro_batch;
   all.parallel.recompute = recompute::none;
   const auto at = numbers_of(all, on);
-  add_work(forward_flop_terms, out, of.group, at, on, p.cp > 1 ? formula_view(letters::cp) : formula_view(one));
+  add_work(end_flop_terms, out, of.group, at, on, p.cp > 1 ? formula_view(letters::cp) : formula_view(one));
   add_work(moved_loss_terms, out, of.group, at, on, one);
   const environment numbers(numbers_of_lines(of, on), p, t);
   add_seconds(out, of.group, "backward, T_b", backward_of_layer, numbers, "arXiv:2205.14135");
@@ -273,7 +273,7 @@ inline void add_parts(report& out, const step_numbers& x, const parallel& p, con
   if (p.pp > 1) {
     setting boundary = all;
     if (!busiest.layers.empty())
-      boundary.model.hidden = list.sizes.hidden * streams_behind(list.sizes, busiest.layers.back().blocks);
+      boundary.sizes.hidden = list.sizes.hidden * streams_behind(list.sizes, busiest.layers.back().blocks);
     detail::layer_numbers hop;
     const std::string_view between = "seconds between stages, per micro-batch";
     const std::size_t from = lines.lines.size();

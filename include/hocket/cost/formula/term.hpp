@@ -224,7 +224,7 @@ constexpr result<rational> sum_of(const term_list_view& list, const numbers_view
 /// The sum of the formulas over the terms that count: the whole, not split over ranks.
 /// Errors: errc::undefined_value, naming the first term that has no value.
 ///
-///     static_assert(total(parameter_terms, environment(part::whole(m), m, parallel{})).value() == …);
+///     static_assert(total(end_parameter_terms, environment(part{}, list.sizes, parallel{})).value() == …);
 [[nodiscard]] constexpr result<rational> total(const term_list_view& list, const numbers_view& numbers) noexcept {
   return detail::sum_of(list, numbers, false);
 }

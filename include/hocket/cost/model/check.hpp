@@ -2,6 +2,7 @@
 #pragma once
 #include <hocket/core/result.hpp>
 #include <hocket/cost/formula/evaluate.hpp>
+#include <hocket/cost/model/list_sizes.hpp>
 #include <hocket/cost/model/model.hpp>
 #include <hocket/cost/model/parallel.hpp>
 #include <hocket/cost/model/training.hpp>
@@ -52,21 +53,6 @@ constexpr result<void> check_whole(std::span<const named_division> divisions) no
   return {};
 }
 
-/// Key-value heads over tensor-parallel ranks, and heads that are exchanged for parts of the sequence over cp.
-constexpr result<void> check_heads(const model& m, const parallel& p) noexcept {
-  if (!m.latent) {
-    if (m.kv_heads < 1) return error{errc::out_of_range, m.kv_heads, 1, m.heads}.with("kv_heads");
-    if (p.tp % m.kv_heads != 0 && m.kv_heads % p.tp != 0)
-      return error{errc::indivisible, m.kv_heads, p.tp}.with("kv heads over tp");
-  }
-  if (p.cp_exchange != context_exchange::all_to_all) return {};
-  const std::int64_t heads = m.heads / p.tp;
-  const std::int64_t kv_heads = m.latent ? heads : m.kv_heads > p.tp ? m.kv_heads / p.tp : 1;
-  const named_division over_cp[] = {{heads, p.cp, "heads of a rank over cp"},
-                                    {kv_heads, p.cp, "kv heads of a rank over cp"}};
-  return check_whole(over_cp);
-}
-
 }  // namespace detail
 
 /// Whether every size is one (not negative, below 2^31), no part of a model is more than the whole, and its heads fit
@@ -88,14 +74,6 @@ constexpr result<void> check_heads(const model& m, const parallel& p) noexcept {
 [[nodiscard]] constexpr result<void> check(const training& t) noexcept { return detail::check_members(t); }
 [[nodiscard]] constexpr result<void> check(const parallel& p) noexcept { return detail::check_members(p); }
 
-/// Whether attention within windows can be counted: if documents are packed, it would reach over their borders.
-/// Errors: errc::invalid_argument if the model has windows, but the pairs within them are not told (cost::packed).
-[[nodiscard]] constexpr result<void> check(const model& m, const training& t) noexcept {
-  if (m.window_layers > 0 && t.squared_lengths > 0 && t.windowed_pairs == 0)
-    return error{errc::invalid_argument, t.squared_lengths}.with("squared_lengths without windowed_pairs");
-  return {};
-}
-
 /// Whether layers that are dealt out evenly leave no stage without one. A layout may have empty stages, an even split
 /// that has some is a mistake in pp or vp.
 /// Errors: errc::out_of_range, naming layers and stages. O(1).
@@ -104,11 +82,12 @@ constexpr result<void> check_heads(const model& m, const parallel& p) noexcept {
   return error{errc::out_of_range, layers, p.pp * p.vp, detail::max_size}.with("layers for pp x vp stages");
 }
 
-/// What the formulas need of sizes and splits to mean anything, whatever stands on which stage. Heads, FFN, vocabulary,
-/// sequence and experts divide over their ranks, the ranks of a stage over those that share its experts, the batch over
-/// data-parallel ranks. Learned positions reach for the sequence.
-/// Errors: errc::indivisible, errc::out_of_range, each naming the sizes; those of check(m, t).
-[[nodiscard]] constexpr result<void> check_spread(const model& m, const training& t, const parallel& p) noexcept {
+/// What the formulas need of a step and its splits, whatever stands on which stage: the vocabulary and the sequence divide
+/// over their ranks, the ranks of a stage over those that share its experts, the batch over data-parallel ranks. Learned
+/// positions reach for the sequence.
+/// Errors: errc::indivisible, errc::out_of_range, each naming the sizes.
+[[nodiscard]] constexpr result<void> check_spread(const list_sizes& ends, const training& t,
+                                                   const parallel& p) noexcept {
   const detail::named_size sizes[] = {{p.tp, "tp"},
                                       {p.pp, "pp"},
                                       {p.vp, "vp"},
@@ -128,11 +107,7 @@ constexpr result<void> check_heads(const model& m, const parallel& p) noexcept {
     return error{errc::out_of_range, shown, 1, detail::max_size}.with("devices, tp x pp x dp x cp");
   }
   const detail::named_division divisions[] = {
-      {m.heads, p.tp, "attention heads over tp"},
-      {m.ffn, p.tp, "ffn over tp"},
-      {m.vocabulary, p.tp, "vocabulary over tp (pad it)"},
-      {m.experts, p.ep, "experts over ep"},
-      {m.expert_ffn, p.etp, "expert ffn over etp"},
+      {ends.vocabulary, p.tp, "vocabulary over tp (pad it)"},
       {t.sequence, p.cp, "sequence over cp"},
       {t.sequence / p.cp, p.sequence_parallel ? p.tp : 1, "sequence of a cp rank over tp"},
       {t.micro_batch * (t.sequence / p.cp), p.copies, "tokens of a micro-batch over copies"},
@@ -141,17 +116,10 @@ constexpr result<void> check_heads(const model& m, const parallel& p) noexcept {
   if (ranks % (integer{p.ep} * p.etp) != 0)
     return error{errc::indivisible, static_cast<std::int64_t>(ranks), p.ep * p.etp}.with(
         "ranks of a stage over ep x etp");
-  if (m.positions > 0 && t.sequence > m.positions)
-    return error{errc::out_of_range, t.sequence, 1, m.positions}.with("sequence (positions are learned)");
-  if (const auto ok = detail::check_heads(m, p); !ok) return ok;
-  return check(m, t);
-}
-
-/// The same for a model given by its numbers, whose layers are dealt out evenly: every pipeline stage has one.
-/// Errors: those of check_spread and check_even_stages.
-[[nodiscard]] constexpr result<void> check(const model& m, const training& t, const parallel& p) noexcept {
-  if (const auto ok = check_spread(m, t, p); !ok) return ok;
-  return check_even_stages(m.layers, p);
+  const std::int64_t positions = ends.positions;
+  if (positions > 0 && t.sequence > positions)
+    return error{errc::out_of_range, t.sequence, 1, positions}.with("sequence (positions are learned)");
+  return {};
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost

@@ -13,18 +13,11 @@ namespace hocket::inline HOCKET_ABI::cost {
 // keys, values and the output of the attention are each 1/cp of the sequence on a rank.
 namespace detail::context {
 
-using letters::a, letters::b, letters::c, letters::cp, letters::cp_exchange, letters::d, letters::d_n, letters::d_r,
-    letters::d_v, letters::g, letters::latent, letters::s, letters::tp;
+using letters::cp, letters::cp_exchange;
 inline constexpr auto by_ring = choose(cp_exchange, 1, 0, 0) * (cp - 1);
 inline constexpr auto by_gather = choose(cp_exchange, 0, 1, 0) * (cp - 1);
 inline constexpr auto by_heads = choose(cp_exchange, 0, 0, 1) * (cp - 1);
 
-/// Bytes of one rank's part of a sequence. Latent attention exchanges the expanded heads. KV heads are copied, not
-/// divided, once there are fewer of them than tensor-parallel ranks.
-inline constexpr auto keys_values = c * (element * (2 * s * b * choose(latent, g* d, a*(d_n + d_r + d_v) / 2))) /
-                                    (cp * choose(latent, least(tp, g), tp));
-inline constexpr auto queries = c * (element * (s * b * a * choose(latent, d, d_n + d_r))) / (cp * tp);
-inline constexpr auto outputs = c * (element * (s * b * a * choose(latent, d, d_v))) / (cp * tp);
 /// The exchange happens again with the attention.
 inline constexpr auto again = choose(letters::recomputed, flop::core_by_name, 1, 1);
 
@@ -145,20 +138,8 @@ consteval auto lines(const KeysValues& kv, const Queries& q, const Outputs& out)
 
 namespace hocket::inline HOCKET_ABI::cost::letters {
 
-/// What one layer sends for one micro-batch, per rank: the collectives of tensor parallelism, what context parallelism
-/// exchanges (config.hpp, context_exchange), the exchange of expert parallelism. Tensor parallelism has an all-reduce
-/// after attention and after the FFN or, with sequence parallelism, a gather before and a reduction to parts after
-/// each. Needs: part (layers = 1, moe_layers = 0 or 1), model, training, parallel, replay_set.
-inline constexpr auto layer_transfer_terms = [] {
-  namespace context = detail::context;
-  constexpr auto dispatched = c * (element * (k * s * b * h)) / (cp * choose(sp, 1, tp));
-  return detail::joined(detail::joined(detail::wire::tensor_lines(2, detail::wire::projection_again),
-                                       context::lines(context::keys_values, context::queries, context::outputs)),
-                        detail::wire::expert_lines(dispatched, L_m));
-}();
-
 /// What a stage sends to the next for one micro-batch, and gets back. With sequence parallelism (or scatter and gather)
-/// a rank sends its part alone. Needs: model, training, parallel.
+/// a rank sends its part alone. Needs: list_sizes, training, parallel.
 inline constexpr auto pipeline_transfer_terms = [] {
   using detail::wire::line, detail::wire::stream, detail::wire::sc21;
   constexpr auto part_of_it = stream / choose(sp, 1, tp);
@@ -206,6 +187,5 @@ template <formula Compute, formula Communication>
 }  // namespace hocket::inline HOCKET_ABI::cost::letters
 
 namespace hocket::inline HOCKET_ABI::cost {
-using letters::data_transfer_terms, letters::exposed_of_copies, letters::layer_transfer_terms,
-    letters::pipeline_transfer_terms;
+using letters::data_transfer_terms, letters::exposed_of_copies, letters::pipeline_transfer_terms;
 }  // namespace hocket::inline HOCKET_ABI::cost

@@ -9,9 +9,10 @@
 #include <hocket/cost/blocks/norms.hpp>
 #include <hocket/cost/blocks/residual.hpp>
 #include <hocket/cost/blocks/state_space.hpp>
+#include <hocket/cost/model/list_sizes.hpp>
 
 #include <cstdint>
-#include <string_view>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -33,8 +34,8 @@ struct block {
                   std::int64_t number = 0)  // NOLINT(google-explicit-constructor): a block is its sizes
       : what(sizes), weights_elsewhere(elsewhere), set(number) {}
   /// Whether both work with one set of weights, if one of them has none of its own.
-  [[nodiscard]] bool shares_with(const block& other) const { return set == other.set && what == other.what; }
-  friend bool operator==(const block&, const block&) = default;
+  [[nodiscard]] constexpr bool shares_with(const block& other) const { return set == other.set && what == other.what; }
+  friend constexpr bool operator==(const block&, const block&) = default;
 };
 
 /// A layer: its blocks in order.
@@ -43,20 +44,10 @@ using layer_blocks = std::vector<block>;
 struct repeated_layer {
   layer_blocks blocks;
   std::int64_t count = 1;
-  friend bool operator==(const repeated_layer&, const repeated_layer&) = default;
+  friend constexpr bool operator==(const repeated_layer&, const repeated_layer&) = default;
 };
 
-/// Sizes that all blocks of a list read.
-struct list_sizes {
-  std::int64_t hidden = 0, vocabulary = 0;
-  std::int64_t positions = 0;     ///< rows of a learned position embedding, 0 if none
-  std::int64_t norm_weights = 1;  ///< vectors of the final norm
-  std::int64_t streams = 1;       ///< residual streams that stages pass on
-  bool final_norm = true, embedding_norm = false, tied = false, head_bias = false;
-  friend constexpr bool operator==(const list_sizes&, const list_sizes&) = default;
-};
-
-/// A model: embedding, layers in order, heads.
+/// A model: embedding, layers in order, heads. What has equal layers is shorter to write as a `model`, which converts.
 ///
 ///     using namespace hocket;
 ///     const cost::attention full{.heads = 16, .kv_heads = 2, .head_dim = 256, .gate_width = 4096, .qk_norm = true};
@@ -76,25 +67,27 @@ struct layer_list {
   layer_blocks back{};                   ///< once, before the final norm and the head
   /// Multi-token-prediction modules. Each has the head once more, and shares the weights of embedding and head; one
   /// with weights of its own has them as a `table` among its blocks.
+  /// As many as sizes.prediction_heads says, each with its layer here.
   std::vector<repeated_layer> predictions{};
-  std::int64_t prediction_heads = 0;  ///< how many of them there are
+  /// What is wrong with the sizes that the list was made of; check says it.
+  std::optional<error> refused{};
 
   /// Appends equal layers; a run that goes on is stored once.
-  void add(layer_blocks blocks, std::int64_t count = 1) {
+  constexpr void add(layer_blocks blocks, std::int64_t count = 1) {
     if (count < 1) return;
     if (!layers.empty() && layers.back().blocks == blocks) layers.back().count += count;
     else layers.push_back({std::move(blocks), count});
   }
-  [[nodiscard]] std::int64_t layer_count() const noexcept {
+  [[nodiscard]] constexpr std::int64_t layer_count() const noexcept {
     std::int64_t sum = 0;
     for (const repeated_layer& each : layers) sum += each.count;
     return sum;
   }
-  friend bool operator==(const layer_list&, const layer_list&) = default;
+  friend constexpr bool operator==(const layer_list&, const layer_list&) = default;
 };
 
 /// Residual streams, each as wide as the model, that a stage which ends with such a layer passes on.
-[[nodiscard]] inline std::int64_t streams_behind(const list_sizes& sizes, const layer_blocks& last) noexcept {
+[[nodiscard]] constexpr std::int64_t streams_behind(const list_sizes& sizes, const layer_blocks& last) noexcept {
   std::int64_t streams = sizes.streams;
   for (const block& b : last)
     if (const auto* x = std::get_if<attention_residuals>(&b.what); x != nullptr && x->sources > streams)
@@ -103,10 +96,8 @@ struct layer_list {
 }
 
 /// The formulas of a block.
-[[nodiscard]] inline block_terms formulas(const block& b) noexcept {
+[[nodiscard]] constexpr block_terms formulas(const block& b) noexcept {
   return std::visit([]<class Sizes>(const Sizes&) { return formulas_of<Sizes>::lists(); }, b.what);
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost
-HOCKET_DETAIL_STRUCT(hocket::cost::list_sizes, hidden, vocabulary, positions, norm_weights, streams, final_norm,
-                     embedding_norm, tied, head_bias);

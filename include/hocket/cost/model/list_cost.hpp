@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <hocket/cost/model/activations.hpp>
-#include <hocket/cost/model/layer_list.hpp>
+#include <hocket/cost/model/uniform_list.hpp>
 #include <hocket/cost/model/setting.hpp>
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 #include <limits>
 #include <vector>
 
-// What a list of layers costs: the sums over its blocks. Its ends (embedding, final norm, heads, the joint inputs of
-// multi-token prediction) are the terms of a model without layers.
+// What a list of layers costs: the sums over its blocks and its ends (embedding, final norm, heads, the joint inputs of
+// multi-token prediction).
 namespace hocket::inline HOCKET_ABI::cost {
 
 /// All that the formulas of a block read beside its own sizes.
@@ -25,7 +25,7 @@ struct block_setting {
 
 /// Calls f(const block_terms&, const numbers_view&) for a block, with the numbers of `more` configs, too.
 template <class F, class... More>
-void visit_block(const block& b, const block_setting& all, F&& f, const More&... more) {
+constexpr void visit_block(const block& b, const block_setting& all, F&& f, const More&... more) {
   std::visit(
       [&]<class Sizes>(const Sizes& sizes) {
         const environment numbers(sizes, all.on_rank, all.sizes, all.training, all.parallel, all.counted, all.replayed,
@@ -37,30 +37,15 @@ void visit_block(const block& b, const block_setting& all, F&& f, const More&...
 
 namespace detail {
 
-/// The model that has nothing but the ends of a list.
-[[nodiscard]] constexpr model ends_of(const layer_list& list) noexcept {
-  const list_sizes& x = list.sizes;
-  return {.hidden = x.hidden,
-          .heads = 1,
-          .kv_heads = 1,
-          .vocabulary = x.vocabulary,
-          .positions = x.positions,
-          .norm_weights = x.norm_weights,
-          .final_norm = x.final_norm,
-          .embedding_norm = x.embedding_norm,
-          .tied = x.tied,
-          .head_bias = x.head_bias,
-          .mtp_layers = list.prediction_heads};
-}
 [[nodiscard]] constexpr setting setting_of_ends(const layer_list& list, const part& on_rank, const training& t,
                                                 const parallel& p, const convention& counted) noexcept {
   part ends = on_rank;
-  ends.layers = ends.moe_layers = ends.window_layers = 0;
-  return {.on_rank = ends, .model = ends_of(list), .training = t, .parallel = p, .counted = counted};
+  ends.layers = 0;
+  return {.on_rank = ends, .sizes = list.sizes, .training = t, .parallel = p, .counted = counted};
 }
 
 /// Adds up a term list of every block of a layer.
-inline result<rational> sum_over(const layer_blocks& blocks, const block_setting& all,
+constexpr result<rational> sum_over(const layer_blocks& blocks, const block_setting& all,
                                  term_list_view block_terms::* which, bool per_rank) {
   rational sum = 0;
   result<void> ok;
@@ -75,26 +60,26 @@ inline result<rational> sum_over(const layer_blocks& blocks, const block_setting
   if (!sum.ok()) return error{errc::undefined_value}.with("a layer");
   return sum;
 }
-inline layer_blocks own_weights(const layer_blocks& blocks) {
+constexpr layer_blocks own_weights(const layer_blocks& blocks) {
   layer_blocks own;
   for (const block& b : blocks)
     if (!b.weights_elsewhere) own.push_back(b);
   return own;
 }
 /// The same blocks, each with weights of its own.
-inline layer_blocks all_weights(layer_blocks blocks) {
+constexpr layer_blocks all_weights(layer_blocks blocks) {
   for (block& b : blocks) b.weights_elsewhere = false;
   return blocks;
 }
 /// The blocks that work with none of these sets of weights.
-inline layer_blocks without_sets(const layer_blocks& blocks, const layer_blocks& sets) {
+constexpr layer_blocks without_sets(const layer_blocks& blocks, const layer_blocks& sets) {
   layer_blocks out;
   for (const block& b : blocks)
     if (std::none_of(sets.begin(), sets.end(), [&](const block& set) { return set.shares_with(b); })) out.push_back(b);
   return out;
 }
 /// Adds the sets of weights that blocks take from elsewhere, each once.
-inline void add_shared(const layer_blocks& blocks, layer_blocks& sets) {
+constexpr void add_shared(const layer_blocks& blocks, layer_blocks& sets) {
   for (const block& b : blocks) {
     const auto same = [&](const block& x) { return x.shares_with(b); };
     if (!b.weights_elsewhere || std::any_of(sets.begin(), sets.end(), same)) continue;
@@ -104,7 +89,7 @@ inline void add_shared(const layer_blocks& blocks, layer_blocks& sets) {
 }
 /// Every run of a list: front and back are runs of one layer.
 template <class F>
-result<void> for_each_run(const layer_list& list, F&& f) {
+constexpr result<void> for_each_run(const layer_list& list, F&& f) {
   const auto once = [&](const layer_blocks& blocks) { return blocks.empty() ? result<void>{} : f(blocks, 1); };
   if (const auto ok = once(list.front); !ok) return ok;
   for (const repeated_layer& each : list.layers)
@@ -115,7 +100,7 @@ result<void> for_each_run(const layer_list& list, F&& f) {
 }
 
 /// The sets of weights that several blocks of a list work with.
-inline layer_blocks shared_sets(const layer_list& list) {
+constexpr layer_blocks shared_sets(const layer_list& list) {
   layer_blocks sets;
   static_cast<void>(for_each_run(list, [&](const layer_blocks& blocks, std::int64_t) -> result<void> {
     add_shared(blocks, sets);
@@ -124,7 +109,7 @@ inline layer_blocks shared_sets(const layer_list& list) {
   return sets;
 }
 
-inline result<void> check_block(const block& b) {
+constexpr result<void> check_block(const block& b) {
   if (const auto ok = std::visit([](const auto& sizes) { return check_members(sizes); }, b.what); !ok) return ok;
   const auto* const x = std::get_if<mixture>(&b.what);
   if (x != nullptr && x->active_experts > x->experts + x->zero_experts)
@@ -134,20 +119,21 @@ inline result<void> check_block(const block& b) {
 
 }  // namespace detail
 
-/// The ends of a list as a model, with the window of its first windowed attention: what cost::packed asks of a model.
-[[nodiscard]] inline model windowed_ends_of(const layer_list& list) {
-  model out = detail::ends_of(list);
+/// Positions that the first windowed attention of a list sees; 0 if there is none: what cost::packed asks for.
+[[nodiscard]] constexpr std::int64_t window_of(const layer_list& list) noexcept {
+  std::int64_t window = 0;
   static_cast<void>(detail::for_each_run(list, [&](const layer_blocks& blocks, std::int64_t) -> result<void> {
     for (const block& b : blocks)
-      if (const auto* x = std::get_if<attention>(&b.what); x != nullptr && out.window == 0) out.window = x->window;
+      if (const auto* x = std::get_if<attention>(&b.what); x != nullptr && window == 0) window = x->window;
     return {};
   }));
-  return out;
+  return window;
 }
 
 /// Whether a list can be used: every size is one, every run has a layer, no more experts are active than there are.
 /// Errors: errc::out_of_range, naming the first member that is none. O(runs x blocks).
-[[nodiscard]] inline result<void> check(const layer_list& list) {
+[[nodiscard]] constexpr result<void> check(const layer_list& list) {
+  if (list.refused) return *list.refused;
   if (const auto ok = detail::check_members(list.sizes); !ok) return ok;
   const detail::named_size least[] = {{list.sizes.hidden, "hidden"}};
   if (const auto ok = detail::check_range(least, 1); !ok) return ok;
@@ -162,9 +148,9 @@ inline result<void> check_block(const block& b) {
 
 /// Parameters of a list: each weight once, and those that one token uses.
 /// Errors: those of check; errc::overflow. Complexity: one pass over the formulas per run.
-[[nodiscard]] inline result<parameter_count> count_parameters(const layer_list& list) {
+[[nodiscard]] constexpr result<parameter_count> count_parameters(const layer_list& list) {
   if (const auto ok = check(list); !ok) return ok.error();
-  const auto ends = total(parameter_terms, numbers_of(detail::setting_of_ends(list, part{}, {}, {}, {})));
+  const auto ends = total(end_parameter_terms, numbers_of(detail::setting_of_ends(list, part{}, {}, {}, {})));
   if (!ends) return ends.error();
   rational sum = *ends, idle = 0;
   const auto ok = detail::for_each_run(list, [&](const layer_blocks& blocks, std::int64_t count) -> result<void> {
@@ -196,7 +182,7 @@ struct parameter_sum {
     return *this;
   }
 };
-inline result<parameter_sum> sum_parameters(const layer_list& list, const layer_blocks& blocks, std::int64_t count,
+constexpr result<parameter_sum> sum_parameters(const layer_list& list, const layer_blocks& blocks, std::int64_t count,
                                             const parallel& p) {
   const block_setting all{.on_rank = {.layers = count}, .sizes = list.sizes, .parallel = p};
   const layer_blocks own = own_weights(blocks);
@@ -207,7 +193,7 @@ inline result<parameter_sum> sum_parameters(const layer_list& list, const layer_
   return parameter_sum{*dense, *expert};
 }
 /// Shards that do not come out whole are rounded up.
-inline result<rank_parameters> rounded(const parameter_sum& x) {
+constexpr result<rank_parameters> rounded(const parameter_sum& x) {
   constexpr integer max_count = (std::numeric_limits<std::int64_t>::max)();
   const integer d = x.dense.ceiling().num(), e = x.expert.ceiling().num();
   if (d > max_count || e > max_count) return error{errc::overflow}.with("parameters of a rank");
@@ -220,7 +206,7 @@ namespace detail {
 struct run_flops {
   rational model_step = 0, again = 0;
 };
-inline result<run_flops> flops_of_run(const layer_blocks& blocks, const block_setting& all) {
+constexpr result<run_flops> flops_of_run(const layer_blocks& blocks, const block_setting& all) {
   run_flops out;
   for (const block& b : blocks)
     visit_block(b, all, [&](const block_terms& lists, const numbers_view& numbers) {
@@ -238,11 +224,11 @@ inline result<run_flops> flops_of_run(const layer_blocks& blocks, const block_se
   return out;
 }
 /// Of heads and of the joint inputs of prediction modules, which are done again with their modules.
-inline result<run_flops> flops_of_ends(const layer_list& list, const training& t, const parallel& p,
+constexpr result<run_flops> flops_of_ends(const layer_list& list, const training& t, const parallel& p,
                                        const convention& counted) {
   const auto numbers = numbers_of(setting_of_ends(list, part{}, t, p, counted));
   run_flops out;
-  for_each_term(forward_flop_terms, numbers, [&](const term_view& x) {
+  for_each_term(end_flop_terms, numbers, [&](const term_view& x) {
     out.model_step = out.model_step + rational(3) * x.amount();
     if (const rational more = x.again(); !(more == rational(0))) out.again = out.again + more * x.amount();
   });
@@ -251,9 +237,10 @@ inline result<run_flops> flops_of_ends(const layer_list& list, const training& t
 }
 }  // namespace detail
 
-/// FLOPs of a step, forward and backward, of a list: as count_flops of a model.
+/// FLOPs of a step under a convention, forward and backward. Padding of the vocabulary is the caller's: set
+/// list.sizes.vocabulary to the padded size first.
 /// Errors: those of check; errc::undefined_value.
-[[nodiscard]] inline result<flop_count> count_flops(const layer_list& list, const training& t, const parallel& p,
+[[nodiscard]] constexpr result<flop_count> count_flops(const layer_list& list, const training& t, const parallel& p,
                                                     const convention& counted, const replay_set& replayed = {}) {
   if (const auto ok = check(list); !ok) return ok.error();
   if (const auto ok = check(t); !ok) return ok.error();
@@ -281,7 +268,7 @@ inline result<run_flops> flops_of_ends(const layer_list& list, const training& t
 
 /// Bytes that one such layer keeps of one micro-batch on one rank, under the recompute of `p`.
 /// Errors: errc::undefined_value.
-[[nodiscard]] inline result<rational> layer_activation_bytes(const layer_list& list, const layer_blocks& blocks,
+[[nodiscard]] constexpr result<rational> layer_activation_bytes(const layer_list& list, const layer_blocks& blocks,
                                                              const training& t, const parallel& p,
                                                              const replay_set& replayed = {}) {
   const auto sum = detail::sum_over(blocks, {.sizes = list.sizes, .training = t, .parallel = p, .replayed = replayed},
@@ -298,7 +285,7 @@ inline result<run_flops> flops_of_ends(const layer_list& list, const training& t
 /// Errors: errc::undefined_value.
 ///
 ///     count_state_bytes(kimi, 131072, 2)
-[[nodiscard]] inline result<rational> count_state_bytes(const layer_list& list, std::int64_t length,
+[[nodiscard]] constexpr result<rational> count_state_bytes(const layer_list& list, std::int64_t length,
                                                         std::int64_t element_bytes) {
   rational sum = 0;
   const auto ok = detail::for_each_run(list, [&](const layer_blocks& blocks, std::int64_t count) -> result<void> {

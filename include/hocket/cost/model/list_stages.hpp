@@ -15,7 +15,7 @@ namespace hocket::inline HOCKET_ABI::cost {
 
 namespace detail {
 /// Ulysses gives each context-parallel rank whole heads.
-inline void check_heads(std::int64_t heads, std::int64_t kv_heads, const parallel& p,
+constexpr void check_heads(std::int64_t heads, std::int64_t kv_heads, const parallel& p,
                         std::vector<named_division>& out) {
   out.push_back({heads, p.tp, "attention heads over tp"});
   if (kv_heads > 0) out.push_back({(std::max)(kv_heads, p.tp), (std::min)(kv_heads, p.tp), "kv heads over tp"});
@@ -23,37 +23,37 @@ inline void check_heads(std::int64_t heads, std::int64_t kv_heads, const paralle
   out.push_back({heads / p.tp, p.cp, "heads of a rank over cp"});
   if (kv_heads > 0) out.push_back({(std::max)(kv_heads / p.tp, std::int64_t{1}), p.cp, "kv heads of a rank over cp"});
 }
-inline void check_sizes(const attention& x, const parallel& p, std::vector<named_division>& out) {
+constexpr void check_sizes(const attention& x, const parallel& p, std::vector<named_division>& out) {
   check_heads(x.heads, x.kv_heads, p, out);
 }
-inline void check_sizes(const latent_attention& x, const parallel& p, std::vector<named_division>& out) {
+constexpr void check_sizes(const latent_attention& x, const parallel& p, std::vector<named_division>& out) {
   check_heads(x.heads, 0, p, out);
 }
-inline void check_sizes(const compressed_attention& x, const parallel& p, std::vector<named_division>& out) {
+constexpr void check_sizes(const compressed_attention& x, const parallel& p, std::vector<named_division>& out) {
   check_heads(x.heads, 0, p, out);
 }
-inline void check_sizes(const native_sparse_attention& x, const parallel& p, std::vector<named_division>& out) {
+constexpr void check_sizes(const native_sparse_attention& x, const parallel& p, std::vector<named_division>& out) {
   out.push_back({x.heads, p.tp, "attention heads over tp"});
   if (x.kv_heads > 0) out.push_back({(std::max)(x.kv_heads, p.tp), (std::min)(x.kv_heads, p.tp), "kv heads over tp"});
 }
-inline void check_sizes(const gated_delta& x, const parallel& p, std::vector<named_division>& out) {
+constexpr void check_sizes(const gated_delta& x, const parallel& p, std::vector<named_division>& out) {
   out.push_back({x.value_heads, p.tp, "value heads of linear attention over tp"});
 }
-inline void check_sizes(const mamba2& x, const parallel& p, std::vector<named_division>& out) {
+constexpr void check_sizes(const mamba2& x, const parallel& p, std::vector<named_division>& out) {
   out.push_back({x.heads, p.tp, "state-space heads over tp"});
 }
-inline void check_sizes(const feed_forward& x, const parallel& p, std::vector<named_division>& out) {
+constexpr void check_sizes(const feed_forward& x, const parallel& p, std::vector<named_division>& out) {
   out.push_back({x.ffn, p.tp, "ffn over tp"});
 }
-inline void check_sizes(const mixture& x, const parallel& p, std::vector<named_division>& out) {
+constexpr void check_sizes(const mixture& x, const parallel& p, std::vector<named_division>& out) {
   out.push_back({x.experts, p.ep, "experts over ep"});
   out.push_back({x.expert_ffn, p.etp, "expert ffn over etp"});
 }
 template <class Other>
-void check_sizes(const Other&, const parallel&, std::vector<named_division>&) {}
+constexpr void check_sizes(const Other&, const parallel&, std::vector<named_division>&) {}
 
 /// Pairs of packed documents are told for one window; choices of a sparse attention and chunks are not told at all.
-inline result<void> check_packing(const layer_list& list, const training& t) {
+constexpr result<void> check_packing(const layer_list& list, const training& t) {
   if (t.squared_lengths == 0) return {};
   std::int64_t window = 0;
   bool told = true;
@@ -77,14 +77,10 @@ inline result<void> check_packing(const layer_list& list, const training& t) {
 /// Whether a list, a step and its spread fit together: as check_spread of a model. That every stage has a layer is for
 /// those to ask who deal layers out evenly: check_even_stages.
 /// Errors: errc::indivisible, errc::out_of_range, each naming the sizes. O(runs x blocks).
-[[nodiscard]] inline result<void> check(const layer_list& list, const training& t, const parallel& p) {
+[[nodiscard]] constexpr result<void> check(const layer_list& list, const training& t, const parallel& p) {
   if (const auto ok = check(list); !ok) return ok;
   if (const auto ok = detail::check_packing(list, t); !ok) return ok;
-  // The ends, and all that does not depend on blocks, as of a model with as many layers.
-  model ends = detail::ends_of(list);
-  ends.layers = list.layer_count();
-  ends.heads = ends.kv_heads = p.tp * p.cp;
-  if (const auto ok = check_spread(ends, t, p); !ok) return ok;
+  if (const auto ok = check_spread(list.sizes, t, p); !ok) return ok;
   std::vector<detail::named_division> divisions;
   const auto ok = detail::for_each_run(list, [&](const layer_blocks& blocks, std::int64_t) -> result<void> {
     for (const block& b : blocks)
@@ -100,7 +96,7 @@ inline result<void> check_packing(const layer_list& list, const training& t) {
 /// @param operations   what each layer computes again beside the level of p
 /// Errors: errc::bad_shape unless there are pp x vp sizes; errc::contradictory_field if they are not the list's layers,
 /// errc::out_of_range for a negative one, and without sizes those of check_even_stages. O(runs + stages).
-[[nodiscard]] inline result<std::vector<rank_layers>> layers_of_ranks(const layer_list& list, const parallel& p,
+[[nodiscard]] constexpr result<std::vector<rank_layers>> layers_of_ranks(const layer_list& list, const parallel& p,
                                                                       std::span<const std::int64_t> stage_sizes = {},
                                                                       const replay_set& operations = {}) {
   const recompute_choice how{p.recompute, operations};
@@ -141,7 +137,7 @@ inline result<void> check_packing(const layer_list& list, const training& t) {
 }
 
 /// FLOPs that one layer of a run does again, over all sequences of a step. Errors: errc::undefined_value.
-[[nodiscard]] inline result<rational> flops_again(const layer_list& list, const rank_run& run, const training& t,
+[[nodiscard]] constexpr result<rational> flops_again(const layer_list& list, const rank_run& run, const training& t,
                                                   const parallel& p, const convention& counted) {
   block_setting one{.on_rank = {.layers = 1},
                     .sizes = list.sizes,
@@ -157,7 +153,7 @@ inline result<void> check_packing(const layer_list& list, const training& t) {
 
 namespace detail {
 /// The sets of weights that a rank's blocks take from blocks of other ranks.
-inline layer_blocks copies_on(const rank_layers& on) {
+constexpr layer_blocks copies_on(const rank_layers& on) {
   layer_blocks sets;
   for (const rank_run& each : on.layers) add_shared(each.blocks, sets);
   std::erase_if(sets, [&](const block& set) {
@@ -172,14 +168,12 @@ inline layer_blocks copies_on(const rank_layers& on) {
 
 /// Parameters that one rank holds of a list: of weights that blocks of another rank have counted, its own copy. Errors:
 /// errc::undefined_value, errc::overflow.
-[[nodiscard]] inline result<rank_parameters> count_rank_parameters(const layer_list& list, const rank_layers& on,
+[[nodiscard]] constexpr result<rank_parameters> count_rank_parameters(const layer_list& list, const rank_layers& on,
                                                                    const parallel& p) {
   const setting ends = detail::setting_of_ends(list, on.ends, {}, p, {});
-  const auto numbers = numbers_of(ends);
-  const auto dense = rank_total(parameter_terms, numbers), expert = rank_total(expert_parameter_terms, numbers);
-  if (!dense) return dense.error();
-  if (!expert) return expert.error();
-  detail::parameter_sum sum{*dense, *expert};
+  const auto of_ends = rank_total(end_parameter_terms, numbers_of(ends));
+  if (!of_ends) return of_ends.error();
+  detail::parameter_sum sum{*of_ends, 0};
   for (const rank_run& each : on.layers) {
     const auto some = detail::sum_parameters(list, each.blocks, each.count, p);
     if (!some) return some.error();
@@ -195,7 +189,7 @@ inline layer_blocks copies_on(const rank_layers& on) {
 /// Errors: those of check; errc::undefined_value. Complexity: one pass over the formulas per run.
 ///
 ///     count_flops(list, t, p, convention::megatron(), *layers_of_ranks(list, p))->hardware_step
-[[nodiscard]] inline result<flop_count> count_flops(const layer_list& list, const training& t, const parallel& p,
+[[nodiscard]] constexpr result<flop_count> count_flops(const layer_list& list, const training& t, const parallel& p,
                                                     const convention& counted, std::span<const rank_layers> ranks) {
   auto out = count_flops(list, t, p, counted);
   if (!out) return out.error();
@@ -260,9 +254,9 @@ struct rank_sizes {
 /// Whole passes of layers, dealt out from the last layer on: all of them together are the share, rounded up.
 class whole_passes {
  public:
-  explicit whole_passes(const rational& share) : share_(share) {}
+  constexpr explicit whole_passes(const rational& share) : share_(share) {}
   /// Of the next layers, from behind.
-  [[nodiscard]] rational of(std::int64_t count) {
+  [[nodiscard]] constexpr rational of(std::int64_t count) {
     layers_ += count;
     const rational before = passes_;
     passes_ = (share_ * rational(layers_)).ceiling();
@@ -273,7 +267,7 @@ class whole_passes {
   rational share_, passes_ = 0;
   std::int64_t layers_ = 0;
 };
-inline result<rational> moment_of(const layer_blocks& blocks, const block_setting& all) {
+constexpr result<rational> moment_of(const layer_blocks& blocks, const block_setting& all) {
   rational most = 0;
   for (const block& b : blocks) {
     const auto inside = sum_over({b}, all, &block_terms::moment, true);
@@ -283,11 +277,11 @@ inline result<rational> moment_of(const layer_blocks& blocks, const block_settin
   return most;
 }
 /// Bytes that one layer of a run keeps of one micro-batch, as its choice says.
-inline result<rational> kept_by(const layer_list& list, const rank_run& run, const training& t, parallel p) {
+constexpr result<rational> kept_by(const layer_list& list, const rank_run& run, const training& t, parallel p) {
   p.recompute = run.how.level;
   return layer_activation_bytes(list, run.blocks, t, p, run.how.operations);
 }
-inline result<rank_sizes> sizes_of(const layer_list& list, const rank_layers& on, const training& t, const parallel& p,
+constexpr result<rank_sizes> sizes_of(const layer_list& list, const rank_layers& on, const training& t, const parallel& p,
                                    const rational& share) {
   rank_sizes out;
   const block_setting one_layer{.on_rank = {.layers = 1}, .sizes = list.sizes, .training = t, .parallel = p};
@@ -326,7 +320,7 @@ inline result<rank_sizes> sizes_of(const layer_list& list, const rank_layers& on
 /// @param in_flight  what a schedule holds at its peak; held_share_by_1f1b for 1F1B
 /// Errors: errc::undefined_value, errc::overflow, with Muon those of muon_states_of_rank. Complexity: one pass over the
 /// formulas per run.
-[[nodiscard]] inline result<list_memory> memory_of_rank(const layer_list& list, const rank_layers& on,
+[[nodiscard]] constexpr result<list_memory> memory_of_rank(const layer_list& list, const rank_layers& on,
                                                         const training& t, const parallel& p,
                                                         const held_share& in_flight) {
   const auto layers = detail::sizes_of(list, on, t, p, in_flight.layers);
@@ -341,7 +335,7 @@ inline result<rank_sizes> sizes_of(const layer_list& list, const rank_layers& on
   if (!states) return states.error();
   all.training.muon = false;
   auto peak = detail::peak_of(all, layers->bytes, layers->moment);
-  const auto kept = detail::with_ends(layers->bytes, all.model, t, p, all.on_rank, all.in_flight);
+  const auto kept = detail::with_ends(layers->bytes, all);
   if (!peak) return peak.error();
   if (!kept) return kept.error();
   if (t.muon) peak->static_bytes = *states;

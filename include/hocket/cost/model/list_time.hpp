@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-// Seconds of the layers of a list, and of a step: as layer_cost.hpp and step_time.hpp of a model given by numbers.
+// Seconds of the layers of a list, and of a step.
 namespace hocket::inline HOCKET_ABI::cost {
 
 namespace detail {
 /// One layer as its formulas see it: a step of one micro-batch.
-inline block_setting setting_of_layer(const layer_list& list, const training& t, const parallel& p,
+constexpr block_setting setting_of_layer(const layer_list& list, const training& t, const parallel& p,
                                       const recompute_choice& how) {
   block_setting all{.on_rank = {.layers = 1},
                     .sizes = list.sizes,
@@ -72,7 +72,7 @@ template <class Hardware = machine>
       detail::setting_of_ends(list, {.first = false, .last = true}, t, p, {.attention = attention_count::window});
   all.training.global_batch = t.micro_batch;
   all.parallel.recompute = recompute::none;
-  const layer_time took = detail::compute_time(all, on, false, true);
+  const layer_time took = detail::time_of_ends(all, on);
   const double sum = took.total().count();
   if (!(sum - sum == 0)) return error{errc::undefined_value}.with("seconds of the head: a rate is 0");
   return took;
@@ -91,7 +91,7 @@ template <class Hardware = machine>
   const error bad_shape{errc::bad_shape, p.pp, p.vp, static_cast<std::int64_t>(ranks.size())};
   if (static_cast<std::int64_t>(ranks.size()) != p.pp) return bad_shape.with("ranks");
   setting ends = detail::setting_of_ends(list, {}, t, p, {});
-  ends.model.hidden = list.sizes.hidden * list.sizes.streams;
+  ends.sizes.hidden = list.sizes.hidden * list.sizes.streams;
   step_prediction out;
   detail::rank_sums sums;
   std::vector<rank_parameters> parameters;
@@ -110,14 +110,13 @@ template <class Hardware = machine>
       const auto head = time_of_head(list, t, p, on);
       if (!head) return head.error();
       took += *head;
-      launched += list.prediction_heads + 1;
+      launched += list.sizes.prediction_heads + 1;
     }
     if (!here.layers.empty())  // all residual streams go to the next stage
-      ends.model.hidden = list.sizes.hidden * streams_behind(list.sizes, here.layers.back().blocks);
+      ends.sizes.hidden = list.sizes.hidden * streams_behind(list.sizes, here.layers.back().blocks);
     detail::add_rank(took, launched, detail::hop_of(ends, on), p, sums, out);
   }
-  const auto traffic =
-      detail::traffic_of({.model = detail::ends_of(list), .training = t, .parallel = p}, on, parameters, out);
+  const auto traffic = detail::traffic_of({.sizes = list.sizes, .training = t, .parallel = p}, on, parameters, out);
   return detail::finish(std::move(out), sums, traffic, t, p, on);
 }
 

@@ -38,7 +38,7 @@ using document_lengths = std::vector<std::int64_t>;
   t.micro_batch = 1;
   t.squared_lengths = t.windowed_pairs = 0;
   if (documents.size() == 1) return t;
-  return packed(t, windowed_ends_of(list), documents);
+  return packed(t, documents, window_of(list));
 }
 
 /// What one stage of a pipeline has: so many layers, of which the first `whole` are computed again whole and the others
@@ -199,10 +199,10 @@ template <class Hardware = machine>
                        last->squared_lengths == step.squared_lengths && last->windowed_pairs == step.windowed_pairs;
     if (!known) {
       setting ends = detail::setting_of_ends(list, {}, step, p, {});
-      ends.model.hidden = list.sizes.hidden * list.sizes.streams;
+      ends.sizes.hidden = list.sizes.hidden * list.sizes.streams;
       for (std::size_t s = 0; s < out.stages; ++s) {
         if (!(*layers)[s].layers.empty())  // all residual streams go to the next stage
-          ends.model.hidden = list.sizes.hidden * streams_behind(list.sizes, (*layers)[s].layers.back().blocks);
+          ends.sizes.hidden = list.sizes.hidden * streams_behind(list.sizes, (*layers)[s].layers.back().blocks);
         const seconds hop = detail::hop_of(ends, on);
         const auto price = detail::price_of_stage(list, step, p, on, (*layers)[s], stages[s], hop);
         if (!price) return price.error();

@@ -9,7 +9,8 @@ namespace hocket::inline HOCKET_ABI::cost {
 
 struct layer_list;
 
-/// The sizes of a decoder-only transformer: everything its parameter count depends on. Flags are 0 or 1.
+/// A decoder-only transformer of equal layers by its sizes: a short way to write a layer_list, to which it converts.
+/// Flags are 0 or 1.
 /// Read one from a published config with interop/hugging_face.hpp, or fill it in:
 ///
 ///     hocket::cost::model m{.layers = 32, .hidden = 4096, .heads = 32, .kv_heads = 32, .head_dim = 128,
@@ -40,7 +41,7 @@ struct model {
   std::int64_t mtp_layers = 0;  ///< multi-token-prediction modules (DeepSeek-V3): a layer, a 2h x h matrix, three norms
 
   /// The model as its layers, which all costs are counted of: to_layers (uniform_list.hpp).
-  operator layer_list() const;  // NOLINT(google-explicit-constructor): one way to write a list
+  constexpr operator layer_list() const;  // NOLINT(google-explicit-constructor): one way to write a list
   friend constexpr bool operator==(const model&, const model&) = default;
 };
 

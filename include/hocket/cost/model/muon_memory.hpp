@@ -196,9 +196,9 @@ inline result<rational> muon_bytes(std::span<const weight_shape> matrices, std::
     return error{errc::out_of_range, static_cast<std::int64_t>(p.zero), 0, 1}.with("zero with Muon");
   if (p.offload_optimizer) return rational(0);
   block_matrices all;
-  if (last && list.prediction_heads > 0)
+  if (last && list.sizes.prediction_heads > 0)
     all.dense.push_back({"joint input", detail::matrix_list::share(list.sizes.hidden, p.tp), 2 * list.sizes.hidden,
-                         list.prediction_heads});
+                         list.sizes.prediction_heads});
   for (const rank_run& each : layers) {
     const block_matrices some = matrices_of(each.blocks, list.sizes.hidden, p, each.count);
     all.dense.insert(all.dense.end(), some.dense.begin(), some.dense.end());

@@ -2,32 +2,24 @@
 #pragma once
 #include <hocket/config.hpp>
 #include <hocket/cost/formula/reflect.hpp>
-#include <hocket/cost/model/model.hpp>
 
 #include <cstdint>
 
 namespace hocket::inline HOCKET_ABI::cost {
 
-/// A part of the model that one rank holds. `layers` and so on take the place of the model's own numbers, so the same
-/// formulas give the whole model and each pipeline rank. Multi-token-prediction modules count as layers of the last
-/// one.
+/// A part of the model that one rank holds. `layers` is a number of equal layers, so the same formulas give one layer,
+/// all of them, and those of a rank.
 struct part {
-  std::int64_t layers = 0, moe_layers = 0, window_layers = 0;
+  std::int64_t layers = 0;
   bool first = true, last = true;  ///< holds the embedding; holds the final norm, the head and MTP modules
   std::int64_t rank = 0;           ///< of the pipeline
-
-  static constexpr part whole(const model& m) noexcept {
-    return {
-        m.layers + m.mtp_layers, m.moe_layers + (m.moe_layers > 0 ? m.mtp_layers : 0), m.window_layers, true, true, 0};
-  }
   friend constexpr bool operator==(const part&, const part&) = default;
 };
 
-/// Activations held at once: how many layers' worth of saved tensors, over all chunks of the rank.
-/// A pipeline schedule supplies it; in_flight.hpp has the closed forms for 1F1B.
+/// Activations held at once, over all chunks of the rank. A pipeline schedule supplies it; in_flight.hpp has the closed
+/// forms for 1F1B.
 struct held {
   std::int64_t layer_passes = 0;      ///< sum over held micro-batches of the layers they passed on this rank
-  std::int64_t moe_layer_passes = 0;  ///< those of them with experts
   std::int64_t embedding_passes = 0;  ///< held micro-batches that passed the embedding on this rank
   friend constexpr bool operator==(const held&, const held&) = default;
 };
@@ -43,7 +35,7 @@ struct layer_parameters {
 
 }  // namespace hocket::inline HOCKET_ABI::cost
 
-HOCKET_DETAIL_STRUCT(hocket::cost::part, layers, moe_layers, window_layers, first, last, rank);
-HOCKET_DETAIL_STRUCT(hocket::cost::held, layer_passes, moe_layer_passes, embedding_passes);
+HOCKET_DETAIL_STRUCT(hocket::cost::part, layers, first, last, rank);
+HOCKET_DETAIL_STRUCT(hocket::cost::held, layer_passes, embedding_passes);
 HOCKET_DETAIL_STRUCT(hocket::cost::rank_parameters, dense, expert);
 HOCKET_DETAIL_STRUCT(hocket::cost::layer_parameters, layer_dense, layer_expert);

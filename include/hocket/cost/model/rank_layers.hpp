@@ -18,7 +18,7 @@ struct rank_run {
   std::int64_t count = 1;
   recompute_choice how{};
   run_place place = run_place::layer;
-  friend bool operator==(const rank_run&, const rank_run&) = default;
+  friend constexpr bool operator==(const rank_run&, const rank_run&) = default;
 };
 
 /// What one pipeline rank has of a list, in model order.
@@ -29,7 +29,7 @@ struct rank_layers {
 };
 
 /// The same layers, all recomputed in one way.
-[[nodiscard]] inline rank_layers with_choice(rank_layers on, const recompute_choice& how) {
+[[nodiscard]] constexpr rank_layers with_choice(rank_layers on, const recompute_choice& how) {
   for (rank_run& each : on.layers) each.how = how;
   return on;
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include <hocket/cost/formula/evaluate.hpp>
 #include <hocket/cost/model/convention.hpp>
+#include <hocket/cost/model/list_sizes.hpp>
 #include <hocket/cost/model/parallel.hpp>
 #include <hocket/cost/model/part.hpp>
 #include <hocket/cost/model/replay_set.hpp>
@@ -14,7 +15,7 @@ struct setting {
   part on_rank{};
   held in_flight{};
   rank_parameters parameters{};
-  cost::model model{};
+  list_sizes sizes{};
   cost::training training{};
   cost::parallel parallel{};
   convention counted{};
@@ -25,7 +26,7 @@ struct setting {
 /// The environment of a setting, with `more` configs behind it: every formula of the library can be evaluated in it.
 template <class... More>
 [[nodiscard]] constexpr auto numbers_of(const setting& all, const More&... more) noexcept {
-  return environment(all.on_rank, all.in_flight, all.parameters, all.model, all.training, all.parallel, all.counted,
+  return environment(all.on_rank, all.in_flight, all.parameters, all.sizes, all.training, all.parallel, all.counted,
                      all.replayed, all.largest_layer, more...);
 }
 

@@ -54,23 +54,6 @@ namespace hocket::inline HOCKET_ABI::cost {
 
 using letters::static_memory_terms;
 
-/// Parameters that one rank holds: its part of the pipeline, divided over tensor- and expert-parallel ranks; divisions
-/// that do not come out whole (a padded shard) are rounded up.
-/// Errors: errc::undefined_value, errc::overflow.
-[[nodiscard]] constexpr result<rank_parameters> count_rank_parameters(const model& m, const parallel& p,
-                                                                      const part& held_part) noexcept {
-  const setting all{.on_rank = held_part, .model = m, .parallel = p};
-  const auto numbers = numbers_of(all);
-  const result<rational> dense = rank_total(parameter_terms, numbers),
-                         expert = rank_total(expert_parameter_terms, numbers);
-  if (!dense) return dense.error();
-  if (!expert) return expert.error();
-  const integer d = dense->ceiling().num(), e = expert->ceiling().num();
-  constexpr integer max_bytes = (std::numeric_limits<std::int64_t>::max)();
-  if (d > max_bytes || e > max_bytes) return error{errc::overflow}.with("parameters of a rank");
-  return rank_parameters{static_cast<std::int64_t>(d), static_cast<std::int64_t>(e)};
-}
-
 /// Bytes of weights, gradients and optimizer states on one rank, exact (a fraction where shards are uneven).
 /// Errors: errc::invalid_argument for Muon, whose states need shapes and not numbers of parameters: memory_of_rank of a
 /// list has them; errc::undefined_value.

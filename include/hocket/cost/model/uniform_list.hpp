@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <hocket/cost/model/check.hpp>
 #include <hocket/cost/model/layer_list.hpp>
 
 namespace hocket::inline HOCKET_ABI::cost {
@@ -7,7 +8,7 @@ namespace hocket::inline HOCKET_ABI::cost {
 namespace detail {
 
 /// The blocks of one layer.
-[[nodiscard]] inline layer_blocks uniform_layer(const model& m, bool with_experts, bool windowed) {
+[[nodiscard]] constexpr layer_blocks uniform_layer(const model& m, bool with_experts, bool windowed) {
   const bool parallel_blocks = m.layer_norms == 1;
   layer_blocks blocks;
   const auto add_norms = [&](norm_place place, std::int64_t count) {
@@ -52,11 +53,17 @@ namespace detail {
 
 }  // namespace detail
 
-/// A model given by numbers of layers, as a list: layers without experts first, windowed layers spread evenly, as in
-/// even_parts. Parameters, FLOPs and saved tensors are the same.
+/// A model given by numbers of layers, as a list: layers without experts first, windowed layers spread evenly. Where its
+/// numbers do not fit together, the list says why to the caller of check (layer_list::refused). O(layers) with windows.
 ///
-///     count_parameters(to_layers(m))->total == count_parameters(m)->total;
-[[nodiscard]] inline layer_list to_layers(const model& m) {
+///     static_assert(to_layers({.layers = 4, .hidden = 64, .heads = 4, .kv_heads = 4, .head_dim = 16, .ffn = 256})
+///                       .layer_count() == 4);
+[[nodiscard]] constexpr layer_list to_layers(const model& m) {
+  if (const auto sound = check(m); !sound) {
+    layer_list none;
+    none.refused = sound.error();
+    return none;
+  }
   layer_list out{.sizes = {.hidden = m.hidden,
                            .vocabulary = m.vocabulary,
                            .positions = m.positions,
@@ -74,12 +81,12 @@ namespace detail {
     at += count;
   }
   if (m.mtp_layers > 0) {
-    out.prediction_heads = m.mtp_layers;
+    out.sizes.prediction_heads = m.mtp_layers;
     out.predictions.push_back({detail::uniform_layer(m, m.moe_layers > 0, false), m.mtp_layers});
   }
   return out;
 }
 
-inline model::operator layer_list() const { return to_layers(*this); }
+constexpr model::operator layer_list() const { return to_layers(*this); }
 
 }  // namespace hocket::inline HOCKET_ABI::cost

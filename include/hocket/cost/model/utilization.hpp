@@ -2,7 +2,7 @@
 #pragma once
 #include <hocket/core/time.hpp>
 #include <hocket/cost/formula/print.hpp>
-#include <hocket/cost/model/flops.hpp>
+#include <hocket/cost/model/list_cost.hpp>
 #include <hocket/cost/model/measured_run.hpp>
 
 #include <cstdint>
@@ -69,7 +69,7 @@ template <work Work>
 /// used). The peak is an input: vendors' figures differ by type and sparsity. Preconditions: step_seconds > 0,
 /// peak_flops > 0.
 template <work Work>
-[[nodiscard]] constexpr result<utilization<Work>> utilization_of(const model& m, const training& t, const parallel& p,
+[[nodiscard]] constexpr result<utilization<Work>> utilization_of(const layer_list& m, const training& t, const parallel& p,
                                                                  const convention& counted, seconds step_time,
                                                                  double peak_flops) noexcept {
   HOCKET_ASSERT(step_time.count() > 0 && peak_flops > 0);
@@ -81,7 +81,7 @@ template <work Work>
 /// The same run under another convention: what a figure of one paper means in the words of another.
 template <work Work>
 [[nodiscard]] constexpr result<utilization<Work>> convert(const utilization<Work>& u, const convention& to,
-                                                          const model& m, const training& t,
+                                                          const layer_list& m, const training& t,
                                                           const parallel& p) noexcept {
   const auto old_count = count_flops(m, t, p, u.counted()), new_count = count_flops(m, t, p, to);
   if (!old_count) return old_count.error();

@@ -170,7 +170,7 @@ struct list_prices {
   }
   [[nodiscard]] static cost::layer_list without_predictions(cost::layer_list list) {
     list.predictions.clear();
-    list.prediction_heads = 0;
+    list.sizes.prediction_heads = 0;
     return list;
   }
   [[nodiscard]] static std::int64_t layer_count(const cost::layer_list& list) { return list.layer_count(); }
@@ -218,7 +218,7 @@ struct list_prices {
     price_ends(ends, out);
     const std::vector<cost::layer_blocks> kinds = kinds_of(list);
     for (std::size_t at = 0; at < kinds.size(); ++at) {
-      ends.model.hidden = list.sizes.hidden * cost::streams_behind(list.sizes, kinds[at]);
+      ends.sizes.hidden = list.sizes.hidden * cost::streams_behind(list.sizes, kinds[at]);
       out.kinds[at].hop = price_of_hop(ends, on);
     }
     out.known = true;
@@ -241,7 +241,9 @@ struct list_prices {
       out.kinds.push_back({static_cast<double>(one->dense), static_cast<double>(one->expert)});
     }
     const auto ends = [&](bool first, bool last) {
-      return cost::count_rank_parameters(cost::detail::ends_of(list), p, {.first = first, .last = last});
+      cost::rank_layers nothing;
+      nothing.ends = {.first = first, .last = last};
+      return cost::count_rank_parameters(list, nothing, p);
     };
     const auto first = ends(true, false), last = ends(false, true), both = ends(true, true);
     for (const auto* x : {&first, &last, &both})
