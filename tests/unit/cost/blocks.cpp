@@ -349,7 +349,6 @@ TEST_CASE("formats with block scales take fractions of a byte", "[cost][blocks]"
   cost::layer_list list{.sizes = {.hidden = width}};
   const cost::layer_blocks layer{cost::norms{}, cost::attention{.heads = 6, .kv_heads = 2, .head_dim = 8},
                                  cost::norms{.place = cost::norm_place::between}, cost::feed_forward{.ffn = 160}};
-  const cost::model same{.layers = 1, .hidden = width, .heads = 6, .kv_heads = 2, .head_dim = 8, .ffn = 160};
   const rational whole = cost::layer_activation_bytes(list, layer, t, {}).value();
   const rational inputs(32 * 2 * (48 + 48 + 160));
   for (const cost::scaled_format& format : {cost::bf16, cost::mxfp8, cost::nvfp4}) {
@@ -358,7 +357,6 @@ TEST_CASE("formats with block scales take fractions of a byte", "[cost][blocks]"
     narrow.input_bytes = cost::bytes_per_element(format);
     const rational less = inputs * (rational(2) - cost::bytes_per_element(format));
     CHECK(cost::layer_activation_bytes(list, layer, narrow, {}).value() == whole - less);
-    CHECK(cost::layer_activation_bytes(same, narrow, {}, false).value() == whole - less);
     // Kept alone of a layer that is computed again: its input, which is no product's.
     const cost::parallel full{.recompute = cost::recompute::full};
     CHECK(cost::layer_activation_bytes(list, layer, narrow, full).value() == rational(32 * 2 * 48 * 2));

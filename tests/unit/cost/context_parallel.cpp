@@ -4,6 +4,7 @@
 #include <hocket/cost/model/step_time.hpp>
 
 #include "catch.hpp"
+#include "equal_layers.hpp"
 
 namespace {
 namespace cost = hocket::cost;
@@ -15,24 +16,21 @@ struct sent_bytes {
 // What the formulas say one rank sends over the context group for one layer and micro-batch.
 sent_bytes by_formula(const cost::model& m, const cost::training& t, const cost::parallel& p,
                       const cost::replay_set& replayed = {}) {
-  const cost::setting one{.on_rank = {.layers = 1},
-                          .in_flight = {},
-                          .parameters = {},
-                          .model = m,
-                          .training = t,
-                          .parallel = p,
-                          .counted = {},
-                          .replayed = replayed};
+  const cost::layer_list list = m;
+  const cost::block_setting one{
+      .on_rank = {.layers = 1}, .sizes = list.sizes, .training = t, .parallel = p, .counted = {}, .replayed = replayed};
   sent_bytes out;
-  cost::for_each_term(cost::layer_transfer_terms, cost::numbers_of(one), [&](const auto& x) {
-    if (x.over != cost::axis::context) return;
-    const auto bytes = cost::exact(x.formula, cost::numbers_of(one));
-    REQUIRE(bytes);
-    REQUIRE(bytes->is_whole());
-    (x.in == cost::pass_kind::forward    ? out.forward
-     : x.in == cost::pass_kind::backward ? out.backward
-                                         : out.again) += static_cast<std::int64_t>(bytes->num());
-  });
+  for (const cost::block& b : list.layers.front().blocks)
+    cost::visit_block(b, one, [&](const cost::block_terms& lists, const cost::numbers_view& numbers) {
+      cost::for_each_term(lists.context_transfers, numbers, [&](const auto& x) {
+        const auto bytes = cost::exact(x.formula, numbers);
+        REQUIRE(bytes);
+        REQUIRE(bytes->is_whole());
+        (x.in == cost::pass_kind::forward    ? out.forward
+         : x.in == cost::pass_kind::backward ? out.backward
+                                             : out.again) += static_cast<std::int64_t>(bytes->num());
+      });
+    });
   return out;
 }
 
@@ -150,7 +148,7 @@ TEST_CASE("cost: sizes that do not fit together are refused, by name") {
   CHECK(cost::check(mixture, t, {.dp = 8, .ep = 8}));
   CHECK(cost::check(mixture, t, {.dp = 4, .ep = 8}).error().word() == "ranks of a stage over ep x etp");
   CHECK(cost::check(mixture, t, {.dp = 8, .ep = 4, .etp = 4}).error().word() == "ranks of a stage over ep x etp");
-  CHECK(cost::check(small_model, t, {.pp = 3}).error().word() == "layers for pp x vp stages");
+  CHECK(cost::layers_of_ranks(small_model, {.pp = 3}).error().word() == "layers for pp x vp stages");
   constexpr std::int64_t large = (std::int64_t{1} << 31) - 1;
   CHECK(cost::check(small_model, t, {.tp = large, .pp = large, .dp = large, .cp = large}).error().word() ==
         "devices, tp x pp x dp x cp");
@@ -161,12 +159,13 @@ TEST_CASE("cost: what context parallelism needs in memory and time") {
       .layers = 32, .hidden = 4096, .heads = 32, .kv_heads = 8, .head_dim = 128, .ffn = 14336, .vocabulary = 128256};
   const cost::training t{.sequence = 131072};
   cost::parallel p{.cp = 8};
-  const cost::part middle{.layers = 8, .first = false, .last = false};
+  const cost::layer_list list = m;
+  const cost::rank_layers middle{{{list.layers.front().blocks, 8}}, 8, {.first = false, .last = false}};
   const auto moment = [&](cost::context_exchange how) {
     p.cp_exchange = how;
-    const auto peak = cost::peak_memory(m, t, p, middle, {.layer_passes = 8});
-    REQUIRE(peak);
-    return static_cast<std::int64_t>(peak->at_backward_bytes.num());
+    const auto memory = cost::memory_of_rank(list, middle, t, p, {});
+    REQUIRE(memory);
+    return static_cast<std::int64_t>(memory->peak.at_backward_bytes.num());
   };
   constexpr std::int64_t keys_values = 2 * 2 * 131072 / 8 * 8 * 128, queries = 2 * 131072 / 8 * 32 * 128;
   CHECK(moment(cost::context_exchange::ring) == 2 * keys_values);
@@ -175,7 +174,7 @@ TEST_CASE("cost: what context parallelism needs in memory and time") {
   // Saved tensors do not depend on it: the same elements, by sequence or by head.
   const auto kept = [&](cost::context_exchange how) {
     p.cp_exchange = how;
-    return cost::layer_activation_bytes(m, t, p).value();
+    return equal_layers::kept_by_last(m, t, p).value();
   };
   CHECK(kept(cost::context_exchange::ring) == kept(cost::context_exchange::all_to_all));
 
@@ -184,7 +183,7 @@ TEST_CASE("cost: what context parallelism needs in memory and time") {
   for (const auto how :
        {cost::context_exchange::ring, cost::context_exchange::all_gather, cost::context_exchange::all_to_all}) {
     p.cp_exchange = how;
-    const auto layer = cost::time_of_layer(m, t, p, on, cost::layer_kind::dense);
+    const auto layer = equal_layers::time_of_last(m, t, p, on);
     REQUIRE(layer);
     const sent_bytes sent = by_formula(m, t, p);
     const double expected = static_cast<double>(sent.forward + sent.backward) / 1e11;
@@ -200,7 +199,8 @@ TEST_CASE("cost: sharded weights and gradients of the head are whole while the l
       .layers = 2, .hidden = 1024, .heads = 8, .kv_heads = 8, .head_dim = 128, .ffn = 4096, .vocabulary = 51200};
   const auto at_loss = [&](cost::zero level) {
     const cost::parallel p{.tp = 2, .dp = 2, .zero = level};
-    return cost::peak_memory(m, {.sequence = 1024}, p, cost::part::whole(m), {}).value().at_loss_bytes;
+    const auto on = cost::layers_of_ranks(m, p).value()[0];
+    return cost::memory_of_rank(m, on, {.sequence = 1024}, p, {}).value().peak.at_loss_bytes;
   };
   const cost::rational none = at_loss(cost::zero::none), head = 1024 * 51200 / 2;
   CHECK(at_loss(cost::zero::optimizer) == none);

@@ -124,7 +124,7 @@ TEST_CASE("models, steps and splits of which nothing is said", "[cost][defaults]
   CHECK_FALSE(cost::encoder{}.frozen);
   CHECK(cost::stage_layers{cost::layer_group{}}.front().count == 0);
   CHECK(cost::repeated_layer{}.count == 1);
-  CHECK(cost::layer_list{}.prediction_heads == 0);
+  CHECK_FALSE(cost::layer_list{}.refused.has_value());
   CHECK(cost::weight_shape{.name = ""}.elements() == 0);
   CHECK(cost::weight_shape{.name = "", .first = 7}.elements() == 7);
   CHECK(cost::work_item{}.flops.value + cost::work_item{}.bytes.value == 0);

@@ -79,16 +79,9 @@ TEST_CASE("every printed line comes to the value it is printed with", "[cost]") 
     m.shared_ffn = 2816;
     m.window = 1024;
     m.window_layers = 16;
-    const cost::setting all{.on_rank = cost::part::whole(m),
-                            .in_flight = {},
-                            .parameters = {},
-                            .model = m,
-                            .training = step,
-                            .parallel = {},
-                            .counted = {.attention = attention}};
-    const auto numbers = numbers_of(all);
+    const cost::layer_list list = m;
     int lines = 0;
-    const auto check = [&](const auto& t) {
+    const auto check = [&](const cost::term_view& t, const cost::numbers_view& numbers) {
       const std::string line = print(t.formula, style::numbers, numbers);
       INFO(t.name << ": " << line);
       const double value = cost::exact(t.formula, numbers).value().real();
@@ -96,9 +89,23 @@ TEST_CASE("every printed line comes to the value it is printed with", "[cost]") 
       CHECK(t.amount().real() == value);
       ++lines;
     };
-    cost::for_each_term(cost::parameter_terms, numbers, check);
-    cost::for_each_term(cost::forward_flop_terms, numbers, check);
-    CHECK(lines >= 17);
+    const auto check_all = [&](const cost::term_list_view& terms, const cost::numbers_view& numbers) {
+      cost::for_each_term(terms, numbers, [&](const cost::term_view& t) { check(t, numbers); });
+    };
+    const cost::setting ends{.sizes = list.sizes, .training = step, .counted = {.attention = attention}};
+    const auto of_ends = numbers_of(ends);
+    check_all(cost::end_parameter_terms, of_ends);
+    check_all(cost::end_flop_terms, of_ends);
+    const cost::block_setting layer{
+        .on_rank = {.layers = 8}, .sizes = list.sizes, .training = step, .counted = {.attention = attention}};
+    for (const auto& blocks : {list.layers.front().blocks, list.layers.back().blocks})
+      for (const cost::block& b : blocks)
+        cost::visit_block(b, layer, [&](const cost::block_terms& lists, const cost::numbers_view& numbers) {
+          check_all(lists.parameters, numbers);
+          check_all(lists.expert_parameters, numbers);
+          check_all(lists.forward, numbers);
+        });
+    CHECK(lines >= 30);
   }
 }
 
@@ -160,23 +167,21 @@ TEST_CASE("a model that says nothing of its KV heads is refused, not divided by"
 }
 
 TEST_CASE("the slope is that of the formula; kinks are flagged", "[cost]") {
-  const cost::setting all{.on_rank = cost::part::whole(llama_7b),
-                          .in_flight = {},
-                          .parameters = {},
-                          .model = llama_7b,
-                          .training = step,
-                          .parallel = {},
-                          .counted = {}};
-  const auto numbers = numbers_of(all);
+  const cost::layer_list list = llama_7b;
+  const cost::attention attention = std::get<cost::attention>(list.layers.front().blocks[1].what);
+  const auto numbers_with = [&](std::int64_t sequence) {
+    cost::training t = step;
+    t.sequence = sequence;
+    return cost::environment(attention, cost::part{.layers = 32}, list.sizes, t, cost::parallel{}, cost::convention{},
+                             cost::replay_set{});
+  };
+  const auto numbers = numbers_with(step.sequence), more = numbers_with(step.sequence + 1),
+             less = numbers_with(step.sequence - 1);
   // Against finite differences of the exact value, for every FLOP term, in the sequence length.
-  cost::for_each_term(cost::forward_flop_terms, numbers, [&](const auto& t) {
+  cost::for_each_term(cost::formulas_of<cost::attention>::lists().forward, numbers, [&](const auto& t) {
     INFO(t.name);
-    cost::setting more = all, less = all;
-    more.training.sequence += 1;
-    less.training.sequence -= 1;
-    const double difference = (cost::exact(t.formula, numbers_of(more)).value().real() -
-                               cost::exact(t.formula, numbers_of(less)).value().real()) /
-                              2;
+    const double difference =
+        (cost::exact(t.formula, more).value().real() - cost::exact(t.formula, less).value().real()) / 2;
     const auto slope = partial(t.formula, s, numbers);
     CHECK(std::abs(slope.derivative - difference) <= 1e-9 * std::abs(difference));
     CHECK(!slope.kink);
@@ -222,10 +227,10 @@ TEST_CASE("fractions are members as well, up to 2^31 - 1", "[cost]") {
 TEST_CASE("packed documents: squares add up to 2^31 - 1 at the most", "[cost]") {
   std::vector<std::int64_t> lengths{46340, 296, 20, 5, 2, 1, 1};
   cost::training t{.sequence = 46665};
-  CHECK(cost::packed(t, {}, lengths)->squared_lengths == 2147483647);
+  CHECK(cost::packed(t, lengths)->squared_lengths == 2147483647);
   lengths.push_back(1);
   ++t.sequence;
-  CHECK(cost::packed(t, {}, lengths).error().code == errc::limit_exceeded);
+  CHECK(cost::packed(t, lengths).error().code == errc::limit_exceeded);
 }
 
 TEST_CASE("packed documents: pairs within the window are those counted one by one", "[cost]") {
@@ -241,7 +246,7 @@ TEST_CASE("packed documents: pairs within the window are those counted one by on
                           .vocabulary = 4,
                           .window = window,
                           .window_layers = 1};
-      const auto t = cost::packed({.sequence = 12}, m, documents);
+      const auto t = cost::packed({.sequence = 12}, documents, window);
       REQUIRE(t);
       std::int64_t pairs = 0, exact = 0;
       for (const std::int64_t n : documents)
@@ -268,10 +273,10 @@ TEST_CASE("packed documents: pairs within the window are those counted one by on
                          .window = 4,
                          .window_layers = 1};
   const lengths short_by_one{5, 6}, empty{0, 12};
-  CHECK(cost::packed({.sequence = 12}, wide, short_by_one).error().code == errc::contradictory_field);
-  CHECK(cost::packed({.sequence = 12}, wide, empty).error().code == errc::out_of_range);
+  CHECK(cost::packed({.sequence = 12}, short_by_one, 4).error().code == errc::contradictory_field);
+  CHECK(cost::packed({.sequence = 12}, empty, 4).error().code == errc::out_of_range);
   const lengths huge{1 << 20};
-  CHECK(cost::packed({.sequence = 1 << 20}, wide, huge).error().code == errc::limit_exceeded);
+  CHECK(cost::packed({.sequence = 1 << 20}, huge, 4).error().code == errc::limit_exceeded);
   const cost::training half{.sequence = 12, .squared_lengths = 72};
   CHECK(!cost::count_flops(wide, half, {}, {.attention = cost::attention_count::window}));
   CHECK(cost::count_flops(wide, half, {}, {.attention = cost::attention_count::causal_exact}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Models as ordered lists of layers: equal to the models given by numbers of layers, and to published figures.
+// Models as ordered lists of layers, against published figures and sums written out here.
 #include <hocket/cost/model/activations.hpp>
 #include <hocket/cost/model/list_stages.hpp>
 #include <hocket/cost/model/list_time.hpp>
@@ -7,12 +7,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <random>
 #include <set>
 
 #include "catch.hpp"
-#include "published_models.hpp"
 
 namespace cost = hocket::cost;
 
@@ -42,7 +40,7 @@ cost::layer_list glm_5_2(bool sparse, bool absorbed) {
   for (int at = 0; at < 78; ++at)
     out.add(layer(at < 3 || (at >= 6 && (at - 2) % 4 == 0) ? indexed : shared,
                   at < 3 ? cost::block(dense) : cost::block(experts)));
-  out.prediction_heads = 1;
+  out.sizes.prediction_heads = 1;
   out.predictions.push_back({layer(indexed, experts), 1});
   return out;
 }
@@ -69,53 +67,6 @@ cost::layer_list qwen3_next() {
 }
 
 }  // namespace
-
-TEST_CASE("a model given by numbers is the same as a list", "[cost][layers]") {
-  int compared = 0;
-  for (const auto& [name, m] : all_models()) {
-    INFO(name);
-    const cost::layer_list list = cost::to_layers(m);
-    CHECK(list.layer_count() == m.layers);
-    CHECK(cost::count_parameters(list).value() == cost::count_parameters(m).value());
-    const cost::training t{.sequence = 1024, .micro_batch = 2, .global_batch = 16, .dropout = true};
-    for (const auto how : {cost::recompute::none, cost::recompute::selective, cost::recompute::full})
-      for (const auto attention : {cost::attention_count::full, cost::attention_count::causal_half,
-                                   cost::attention_count::causal_exact, cost::attention_count::window}) {
-        const cost::parallel p{.recompute = how};
-        const cost::convention counted{.attention = attention, .router = true};
-        const auto mine = cost::count_flops(list, t, p, counted), theirs = cost::count_flops(m, t, p, counted);
-        // A shared expert's gate, h products per token, is counted in lists alone.
-        const cost::rational gates = m.shared_gate ? cost::rational(2 * t.global_batch * t.sequence) *
-                                                         cost::rational(m.hidden) * cost::rational(m.moe_layers)
-                                                   : cost::rational(0);
-        CHECK(mine->model_step == theirs->model_step + cost::rational(3) * gates);
-        if (!m.shared_gate) CHECK(mine->hardware_step == theirs->hardware_step);
-      }
-    ++compared;
-  }
-  CHECK(compared > 50);
-}
-
-TEST_CASE("what a layer keeps is the same, in every recompute and split", "[cost][layers]") {
-  for (const auto& [name, m] : all_models()) {
-    INFO(name);
-    const cost::layer_list list = cost::to_layers(m);
-    const auto& blocks = list.layers.back().blocks;
-    const bool experts = m.moe_layers > 0;
-    for (const auto how : {cost::recompute::none, cost::recompute::selective, cost::recompute::full})
-      for (const bool sharded : {false, true})
-        for (const bool flash : {false, true}) {
-          const cost::training t{
-              .sequence = 512, .micro_batch = 3, .flash_attention = flash, .dropout = true, .wide_norm = flash};
-          const cost::parallel p{.tp = 4, .cp = 2, .sequence_parallel = sharded, .recompute = how};
-          for (const cost::replay_set& again :
-               {cost::replay_set{}, cost::replay_set{.norm = true, .activation = true},
-                cost::replay_set{.gather = false, .qkv = true, .attention_output = true, .projection = true}})
-            CHECK(cost::layer_activation_bytes(list, blocks, t, p, again).value() ==
-                  cost::layer_activation_bytes(m, t, p, experts, again).value());
-        }
-  }
-}
 
 TEST_CASE("Qwen3-Next has the parameters that its page states", "[cost][layers]") {
   const auto count = cost::count_parameters(qwen3_next());
@@ -190,84 +141,6 @@ TEST_CASE("stages of unequal length hold what Megatron Bridge counts, pull reque
   CHECK(cost::layers_of_ranks(list, p, wrong).error().code == hocket::errc::bad_shape);
 }
 
-namespace {
-/// One of a few values.
-template <class T>
-T one_of(std::minstd_rand& draw, std::initializer_list<T> values) {
-  return values.begin()[draw() % values.size()];
-}
-cost::parallel any_parallel(std::minstd_rand& draw) {
-  using sizes = std::initializer_list<std::int64_t>;
-  cost::parallel p;
-  p.tp = one_of(draw, sizes{1, 2, 4, 8});
-  p.pp = one_of(draw, sizes{1, 2, 3, 4, 8});
-  p.vp = p.pp == 1 ? 1 : one_of(draw, sizes{1, 2, 3});
-  p.dp = one_of(draw, sizes{1, 2, 4});
-  p.cp = one_of(draw, sizes{1, 2});
-  p.ep = one_of(draw, sizes{1, 1, 2, 4});
-  p.sequence_parallel = p.tp > 1 && one_of(draw, {false, true});
-  p.zero = one_of(draw, {cost::zero::none, cost::zero::optimizer, cost::zero::gradients, cost::zero::weights});
-  p.recompute = one_of(draw, {cost::recompute::none, cost::recompute::selective, cost::recompute::full});
-  p.offload_optimizer = one_of(draw, {false, false, true});
-  p.offload_activations = one_of(draw, {false, false, true});
-  p.cp_exchange = one_of(
-      draw, {cost::context_exchange::ring, cost::context_exchange::all_gather, cost::context_exchange::all_to_all});
-  return p;
-}
-cost::training any_training(std::minstd_rand& draw, const cost::parallel& p) {
-  using sizes = std::initializer_list<std::int64_t>;
-  cost::training t{.sequence = 512};
-  t.micro_batch = one_of(draw, sizes{1, 2});
-  t.global_batch = t.micro_batch * p.dp * one_of(draw, sizes{4, 12, 24});
-  t.flash_attention = one_of(draw, {false, true});
-  t.dropout = one_of(draw, {false, true});
-  t.wide_norm = one_of(draw, {false, true});
-  t.fused_loss = one_of(draw, {false, true});
-  t.workspace = one_of(draw, {cost::workspace::none, cost::workspace::megatron_te});
-  return t;
-}
-}  // namespace
-
-TEST_CASE("a rank's memory is that of a model given by numbers, whatever the strategy", "[cost][layers]") {
-  std::minstd_rand draw(25);
-  int compared = 0;
-  for (const auto& [name, m] : all_models()) {
-    const cost::layer_list list = cost::to_layers(m);
-    for (int turn = 0; turn < 8; ++turn) {
-      const cost::parallel p = any_parallel(draw);
-      const cost::training t = any_training(draw, p);
-      const bool fits = cost::check(m, t, p).has_value();
-      CHECK((cost::check(list, t, p) && cost::check_even_stages(list.layer_count(), p)) == fits);
-      if (!fits) continue;
-      INFO(name << ", turn " << turn << ": tp " << p.tp << " pp " << p.pp << " vp " << p.vp << " cp " << p.cp);
-      const cost::replay_set again{
-          .gather = one_of(draw, {false, true}), .qkv = one_of(draw, {false, true}), .activation = turn % 3 == 0};
-      const auto parts = cost::even_parts(m, p);
-      const auto ranks = cost::layers_of_ranks(list, p, {}, again);
-      REQUIRE(ranks);
-      for (std::size_t rank = 0; rank < parts.size(); ++rank) {
-        const auto held = cost::held_by_1f1b(m, t, p, parts[rank]);
-        const auto share = cost::held_share_by_1f1b(t, p, parts[rank].rank);
-        const auto memory = cost::memory_of_rank(list, (*ranks)[rank], t, p, *share);
-        REQUIRE(memory);
-        CHECK(memory->parameters.dense == cost::count_rank_parameters(m, p, parts[rank])->dense);
-        CHECK(memory->parameters.expert == cost::count_rank_parameters(m, p, parts[rank])->expert);
-        CHECK(memory->activation_bytes == cost::activation_bytes(m, t, p, parts[rank], *held, again).value());
-        const auto peak = cost::peak_memory(m, t, p, parts[rank], *held, again);
-        REQUIRE(peak);
-        CHECK(memory->peak.static_bytes == peak->static_bytes);
-        CHECK(memory->peak.kept_bytes == peak->kept_bytes);
-        CHECK(memory->peak.workspace_bytes == peak->workspace_bytes);
-        CHECK(memory->peak.at_loss_bytes == peak->at_loss_bytes);
-        CHECK(memory->peak.at_backward_bytes == peak->at_backward_bytes);
-        ++compared;
-      }
-    }
-  }
-  CHECK(compared > 500);
-}
-
-// The goldens of tests/unit/flop_calculation_test.py of MaxText (commit e591f30cb), evaluated; its tolerance is 5 %.
 TEST_CASE("of layers as large the first stands for the largest", "[cost][layers]") {
   // 3 x 6 x 511 and 6 of the router are 3 x 3068.
   cost::model m{.layers = 4, .hidden = 512, .heads = 8, .kv_heads = 4, .head_dim = 64, .ffn = 3068, .vocabulary = 1024};
@@ -275,16 +148,21 @@ TEST_CASE("of layers as large the first stands for the largest", "[cost][layers]
   m.experts = 6;
   m.active_experts = 2;
   m.expert_ffn = 511;
-  const cost::layer_list list = cost::to_layers(m);
-  CHECK(cost::count_parameters(list)->total == cost::count_parameters(m)->total);
+  const cost::layer_list list = m;
+  REQUIRE(list.layers.size() == 2);
   const cost::training t{.sequence = 64, .global_batch = 8, .workspace = cost::workspace::megatron_te};
-  for (const auto zero : {cost::zero::none, cost::zero::gradients, cost::zero::weights}) {
+  const std::int64_t layer = 512 * (8 + 4 + 4 + 8) * 64 + 3 * 512 * 3068 + 2 * 512;
+  for (const auto zero : {cost::zero::gradients, cost::zero::weights}) {
     const cost::parallel p{.dp = 2, .zero = zero};
     const auto on = cost::layers_of_ranks(list, p).value()[0];
     const auto share = cost::held_share_by_1f1b(t, p, 0).value();
-    const cost::part all = cost::even_parts(m, p)[0];
-    CHECK(cost::memory_of_rank(list, on, t, p, share)->peak.total_bytes() ==
-          cost::peak_memory(m, t, p, all, cost::held_by_1f1b(m, t, p, all).value())->total_bytes());
+    const auto peak = cost::memory_of_rank(list, on, t, p, share).value().peak;
+    // All of the dense layer: weights in 2 bytes and gradients in 4. The buffers of the framework are its, too.
+    const std::int64_t bytes = zero == cost::zero::weights ? 6 : 4;
+    const std::int64_t inside = 2 * 4 * 64 * 3068;  // gradients inside the FFN: its output, and both inputs
+    CHECK(peak.at_backward_bytes >= cost::rational(bytes * layer));
+    CHECK(peak.at_backward_bytes <= cost::rational(bytes * layer + 2 * inside));
+    CHECK(peak.workspace_bytes == cost::rational(2 * layer + 2 * 512 * 1024));
   }
 }
 
@@ -365,11 +243,11 @@ TEST_CASE("the last rank has a copy of the embedding that multi-token prediction
       const std::int64_t last =
           (stages > 1 ? 2 : 4) * layer + module + 48 + (tied ? 0 : embedding) + (stages > 1 ? read : embedding);
       CHECK(cost::count_rank_parameters(list, ranks.back(), p)->dense == last);
-      CHECK(cost::count_rank_parameters(m, p, cost::even_parts(m, p).back())->dense == last);
     }
   }
 }
 
+// The goldens of tests/unit/flop_calculation_test.py of MaxText (commit e591f30cb), evaluated; its tolerance is 5 %.
 TEST_CASE("MaxText's goldens are met within its own tolerance", "[cost][layers]") {
   const cost::convention half{.attention = cost::attention_count::causal_half};
   const auto tera = [&](const cost::layer_list& list, std::int64_t sequences, const cost::convention& counted) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Seconds of a list: those of the model given by numbers, where there is one; and a step is what its layers are.
+// Seconds of a list: a step is what its layers are.
 #include <hocket/cost/machines.hpp>
 #include <hocket/cost/model/list_time.hpp>
 #include <hocket/cost/model/uniform_list.hpp>
@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "catch.hpp"
-#include "published_models.hpp"
 
 namespace cost = hocket::cost;
 
@@ -15,11 +14,6 @@ namespace {
 
 bool close(hocket::seconds mine, hocket::seconds theirs) {
   return std::abs(mine.count() - theirs.count()) <= 1e-9 * std::abs(theirs.count()) + 1e-18;
-}
-bool close(const cost::layer_time& mine, const cost::layer_time& theirs) {
-  return close(mine.forward, theirs.forward) && close(mine.backward, theirs.backward) &&
-         close(mine.again, theirs.again) && close(mine.exposed, theirs.exposed) && close(mine.hidden, theirs.hidden) &&
-         close(mine.attention, theirs.attention);
 }
 /// A machine whose rates all differ, so that no two parts can be taken for each other.
 cost::machine some_machine() {
@@ -36,64 +30,6 @@ cost::machine some_machine() {
 }
 
 }  // namespace
-
-TEST_CASE("layers of a list take as long as those of a model given by numbers", "[cost][layers][seconds]") {
-  const cost::machine on = some_machine();
-  const cost::recompute_choice choices[] = {
-      {},
-      {cost::recompute::selective, {}},
-      {cost::recompute::full, {}},
-      {cost::recompute::none, {.norm = true, .gather = false, .projection = true, .activation = true}}};
-  int compared = 0;
-  for (const auto& [name, m] : all_models()) {
-    if (m.window_layers > 0 || m.shared_gate) continue;  // spread evenly there; counted in lists alone
-    INFO(name);
-    const cost::layer_list list = cost::to_layers(m);
-    const cost::training t{.sequence = 1024, .micro_batch = 2, .global_batch = 16};
-    for (const cost::recompute_choice& how : choices)
-      for (const auto exchange :
-           {cost::context_exchange::ring, cost::context_exchange::all_gather, cost::context_exchange::all_to_all})
-        for (const bool sharded : {false, true}) {
-          const cost::parallel p{.tp = 2,
-                                 .cp = 2,
-                                 .ep = m.moe_layers > 0 ? 2 : 1,
-                                 .copies = sharded ? 2 : 1,
-                                 .sequence_parallel = sharded,
-                                 .offload_activations = !sharded,
-                                 .cp_exchange = exchange};
-          const auto mine = cost::time_of_layer(list, list.layers.back().blocks, t, p, on, how);
-          const auto theirs = cost::time_of_layer(
-              m, t, p, on, m.moe_layers > 0 ? cost::layer_kind::experts : cost::layer_kind::dense, how);
-          REQUIRE(mine.has_value());
-          CHECK(close(*mine, *theirs));
-          ++compared;
-        }
-  }
-  CHECK(compared > 500);
-}
-
-TEST_CASE("a step of a list takes as long as that of a model given by numbers", "[cost][layers][seconds]") {
-  const cost::machine on = some_machine();
-  int compared = 0;
-  for (const auto& [name, m] : all_models()) {
-    if (m.window_layers > 0 || m.shared_gate || m.layers < 4) continue;
-    INFO(name);
-    const cost::training t{.sequence = 1024, .micro_batch = 1, .global_batch = 32};
-    for (const std::int64_t pp : {1, 4}) {
-      const cost::parallel p{.pp = pp, .dp = 4, .zero = cost::zero::optimizer, .recompute = cost::recompute::full};
-      const auto theirs = cost::predict_step(m, t, p, on);
-      if (!theirs) continue;  // sizes that do not divide
-      const auto mine = cost::predict_step(cost::to_layers(m), t, p, on);
-      REQUIRE(mine.has_value());
-      CHECK(close(mine->step_time(), theirs->step_time()));
-      CHECK(close(mine->parts.bubble, theirs->parts.bubble));
-      CHECK(mine->busiest == theirs->busiest);
-      CHECK(mine->numbers.most_layers == theirs->numbers.most_layers);
-      ++compared;
-    }
-  }
-  CHECK(compared > 60);
-}
 
 TEST_CASE("the slowest rank of unequal stages decides", "[cost][layers][seconds]") {
   const cost::machine on = some_machine();

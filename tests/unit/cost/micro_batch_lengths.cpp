@@ -38,7 +38,7 @@ cost::layer_list small_list() {
   list.add({cost::norms{}, windowed, between, experts}, 2);
   list.add({cost::norms{}, full, between, experts}, 3);
   list.predictions = {{list.layers.back().blocks, 1}};
-  list.prediction_heads = 1;
+  list.sizes.prediction_heads = 1;
   list.back = {cost::projection{.outputs = 32}};
   return list;
 }

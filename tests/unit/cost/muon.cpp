@@ -81,7 +81,7 @@ TEST_CASE("Muon's states of experts: fewer ranks share them", "[cost][muon]") {
   // A prediction module: a layer more, its joint input of 8 x 16, three norms; on one rank, where nothing is dealt out.
   cost::layer_list predicting = list;
   predicting.predictions = {{list.layers[0].blocks, 1}};
-  predicting.prediction_heads = 1;
+  predicting.sizes.prediction_heads = 1;
   const auto whole = [](std::int64_t under, std::int64_t rest) { return rational(14 * under + 18 * rest); };
   CHECK(static_of_rank_0(list, {}) == whole(dense + 2 * experts, others));
   CHECK(static_of_rank_0(predicting, {}) == whole(dense / 2 * 3 + 3 * experts + 8 * 16, others + 2 * 8 + 3 * 8));

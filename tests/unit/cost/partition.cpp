@@ -22,7 +22,7 @@ using cost::rational;
 constexpr cost::model small{
     .layers = 9, .hidden = 64, .heads = 4, .kv_heads = 2, .head_dim = 16, .ffn = 128, .vocabulary = 256};
 
-TEST_CASE("layers are dealt out one by one as even parts say", "[cost][partition]") {
+TEST_CASE("layers are dealt out one by one, the first stages one more", "[cost][partition]") {
   for (const std::int64_t layers : {4, 9, 16})
     for (const std::int64_t moe : {0, 1, 4})
       for (const std::int64_t windows : {0, 1, 3, 4})
@@ -33,9 +33,15 @@ TEST_CASE("layers are dealt out one by one as even parts say", "[cost][partition
               cost::model m = small;
               m.layers = layers;
               m.moe_layers = moe;
+              m.experts = moe > 0 ? 4 : 0;
               m.window_layers = windows;
+              m.window = 8;
               m.mtp_layers = modules;
-              std::vector<cost::part> expected(static_cast<std::size_t>(pp));
+              struct counts {
+                std::int64_t layers = 0, moe = 0, windows = 0;
+                bool operator==(const counts&) const = default;
+              };
+              std::vector<counts> expected(static_cast<std::size_t>(pp)), found(expected);
               std::int64_t stage = 0, left = layers / (pp * vp) + (layers % (pp * vp) > 0 ? 1 : 0);
               for (std::int64_t at = 0; at < layers; ++at) {
                 while (left == 0) {
@@ -43,44 +49,44 @@ TEST_CASE("layers are dealt out one by one as even parts say", "[cost][partition
                   left = layers / (pp * vp) + (stage < layers % (pp * vp) ? 1 : 0);
                 }
                 --left;
-                cost::part& on = expected[static_cast<std::size_t>(stage % pp)];
+                counts& on = expected[static_cast<std::size_t>(stage % pp)];
                 ++on.layers;
-                on.moe_layers += at >= layers - moe ? 1 : 0;
-                on.window_layers += (at + 1) * windows / layers - at * windows / layers;
+                on.moe += at >= layers - moe ? 1 : 0;
+                on.windows += (at + 1) * windows / layers - at * windows / layers;
               }
               expected.back().layers += modules;
-              expected.back().moe_layers += moe > 0 ? modules : 0;
-              for (std::int64_t rank = 0; rank < pp; ++rank) {
-                cost::part& on = expected[static_cast<std::size_t>(rank)];
-                on.rank = rank;
-                on.first = rank == 0;
-                on.last = rank + 1 == pp;
+              expected.back().moe += moe > 0 ? modules : 0;
+              const auto ranks = cost::layers_of_ranks(m, {.pp = pp, .vp = vp}).value();
+              REQUIRE(ranks.size() == static_cast<std::size_t>(pp));
+              for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+                CHECK(ranks[rank].ends.rank == static_cast<std::int64_t>(rank));
+                CHECK(ranks[rank].ends.first == (rank == 0));
+                CHECK(ranks[rank].ends.last == (rank + 1 == ranks.size()));
+                std::int64_t predicting = 0;
+                for (const cost::rank_run& run : ranks[rank].layers) {
+                  counts& on = found[rank];
+                  on.layers += run.count;
+                  on.moe += cost::has_experts(run.blocks) ? run.count : 0;
+                  on.windows += std::get<cost::attention>(run.blocks[1].what).window > 0 ? run.count : 0;
+                  if (run.place == cost::run_place::prediction) predicting += run.count;
+                }
+                CHECK(ranks[rank].layer_count + predicting == found[rank].layers);
               }
-              const auto parts = cost::even_parts(m, {.pp = pp, .vp = vp});
-              CHECK(parts == expected);
-              if (pp == 1) CHECK(cost::part::whole(m) == parts.front());
+              CHECK(found == expected);
             }
 }
 
-TEST_CASE("held layers are a share of a rank's, rounded up, and no more micro-batches than there are",
+TEST_CASE("held layers are a share of a rank's, and no more micro-batches than there are",
           "[cost][partition]") {
-  cost::model m = small;
-  m.moe_layers = 5;
   for (const std::int64_t batches : {1, 2, 8})
     for (const std::int64_t vp : {1, 2}) {
       const cost::training t{.sequence = 8, .micro_batch = 2, .global_batch = 2 * 3 * batches};
       const cost::parallel p{.pp = 4, .vp = vp, .dp = 3};
-      for (const cost::part& on : cost::even_parts(m, p)) {
-        const auto held = cost::held_by_1f1b(m, t, p, on).value();
-        const auto share = cost::held_share_by_1f1b(t, p, on.rank).value();
+      for (std::int64_t rank = 0; rank < 4; ++rank) {
+        const auto share = cost::held_share_by_1f1b(t, p, rank).value();
         const double chunks = share.layers.real() * static_cast<double>(vp);
-        CHECK(held.layer_passes ==
-              std::llround(std::ceil(chunks * static_cast<double>(on.layers) / static_cast<double>(vp))));
-        CHECK(held.moe_layer_passes ==
-              std::llround(std::ceil(chunks * static_cast<double>(on.moe_layers) / static_cast<double>(vp))));
-        CHECK(held.embedding_passes == std::llround(std::fmin(static_cast<double>(batches), chunks)));
-        CHECK(share.embedding_passes == held.embedding_passes);
-        if (vp == 1) CHECK(chunks == std::fmin(static_cast<double>(batches), static_cast<double>(4 - on.rank)));
+        CHECK(share.embedding_passes == std::llround(std::fmin(static_cast<double>(batches), chunks)));
+        if (vp == 1) CHECK(chunks == std::fmin(static_cast<double>(batches), static_cast<double>(4 - rank)));
       }
     }
 }
@@ -102,9 +108,6 @@ TEST_CASE("a stage without layers gathers nothing and keeps nothing", "[cost][pa
   const auto refused = cost::layers_of_ranks(list, p, negative);
   REQUIRE(!refused);
   CHECK(message(refused.error()).find("layers of a stage") != std::string::npos);
-  // A model whose numbers say the same: a rank of no layers is not one of its even parts, but can be asked for.
-  const cost::part none{.first = false, .last = false};
-  CHECK(cost::peak_memory(small, t, p, none, {})->total_bytes() == rational(0));
 }
 
 TEST_CASE("sizes just at and beyond what fits are told apart", "[cost][partition]") {
@@ -114,8 +117,10 @@ TEST_CASE("sizes just at and beyond what fits are told apart", "[cost][partition
   CHECK(!cost::check(learned, {.sequence = 9, .global_batch = 1}, {}));
   learned.positions = 1;
   CHECK(!cost::check(learned, {.sequence = 2, .global_batch = 1}, {}));
-  CHECK(cost::check(small, {.sequence = 8, .global_batch = 1}, {.pp = 9}));
-  CHECK(!cost::check(small, {.sequence = 8, .global_batch = 1}, {.pp = 10}));
+  CHECK(cost::check_even_stages(small.layers, {.pp = 9}));
+  CHECK(!cost::check_even_stages(small.layers, {.pp = 10}));
+  CHECK(cost::layers_of_ranks(small, {.pp = 9}));
+  CHECK(!cost::layers_of_ranks(small, {.pp = 10}));
   constexpr std::int64_t most = (std::int64_t{1} << 31) - 1;
   cost::model m = small;
   m.ffn = most;
@@ -241,7 +246,7 @@ TEST_CASE("the shapes of weights add up to a rank's parameters, with every flag"
         CHECK(x.elements() > 0);
         elements += x.elements();
       }
-      const auto held = cost::count_rank_parameters(m, p, cost::part::whole(m)).value();
+      const auto held = cost::count_rank_parameters(m, cost::layers_of_ranks(m, p).value()[0], p).value();
       INFO("flags " << flags << ", tp " << p.tp);
       CHECK(elements == held.dense + held.expert);
     }
@@ -274,8 +279,6 @@ TEST_CASE("key-value heads over ranks that exchange parts of a sequence for head
         const cost::parallel p{.tp = tp, .cp = cp, .cp_exchange = cost::context_exchange::all_to_all};
         const std::int64_t own = (std::max)(kv / tp, std::int64_t{1});  // heads are copied before they are cut
         CHECK(cost::check(m, t, p).has_value() == (16 / tp % cp == 0 && own % cp == 0));
-        const cost::layer_list list = cost::to_layers(m);
-        CHECK(cost::check(list, t, p).has_value() == cost::check(m, t, p).has_value());
       }
 }
 

@@ -13,6 +13,7 @@
 
 #include "all_rates.hpp"
 #include "catch.hpp"
+#include "equal_layers.hpp"
 
 namespace {
 namespace rates {
@@ -235,7 +236,7 @@ TEST_CASE("a machine of which nothing is said about overlap hides nothing but wh
   const cost::training t{.sequence = 1024, .global_batch = 8};
   const cost::parallel p{.dp = 4, .ep = 4};
   const auto layer = [&](const machine& on) {
-    return cost::time_of_layer(with_experts(), t, p, on, cost::layer_kind::experts).value();
+    return equal_layers::time_of_last(with_experts(), t, p, on).value();
   };
   const auto whole = layer(all_rates), part = layer(told);
   CHECK(whole.exposed.count() > 0);
@@ -263,9 +264,9 @@ TEST_CASE("machines that cannot be are refused with the member and its value", "
 TEST_CASE("what goes to the host takes its link, and shows beyond the compute it hides behind", "[cost][seconds]") {
   const cost::training t{.sequence = 1024, .micro_batch = 2, .global_batch = 2};
   cost::parallel p{.offload_activations = true};
-  const double kept = cost::layer_activation_bytes(dense, t, {}).value().real();
+  const double kept = equal_layers::kept_by_last(dense, t, {}).value().real();
   const auto layer = [&](const machine& on) {
-    return cost::time_of_layer(dense, t, p, on, cost::layer_kind::dense).value();
+    return equal_layers::time_of_last(dense, t, p, on).value();
   };
   machine on = all_rates;
   for (const double part : {0.0, 0.5, 1.0}) {
@@ -301,8 +302,9 @@ TEST_CASE("once per step the rank with most to send decides, and the rank with m
       m.tied = tied;
       const auto step = cost::predict_step(m, t, p, all_rates).value();
       double sent = 0, moved = 0;
-      for (const cost::part& on_rank : cost::even_parts(m, p)) {
-        const auto n = cost::count_rank_parameters(m, p, on_rank).value();
+      const cost::layer_list list = m;
+      for (const cost::rank_layers& on_rank : cost::layers_of_ranks(list, p).value()) {
+        const auto n = cost::count_rank_parameters(list, on_rank, p).value();
         sent = std::fmax(sent, sent_by(n, 8, 2));
         moved = std::fmax(moved, moved_by(n));
       }
@@ -337,26 +339,24 @@ TEST_CASE("transfers hide as far as the hardware says, and say what they belong 
   const cost::training t{.sequence = 1024, .global_batch = 16};
   const cost::parallel p{.tp = 4, .dp = 2, .ep = 2};
   std::vector<cost::layer_operation> seen;
-  const auto open = cost::time_of_layer(dense, t, p, half_hidden{}, cost::layer_kind::dense).value();
-  const auto half = cost::time_of_layer(dense, t, p, half_hidden{0.25, &seen}, cost::layer_kind::dense).value();
+  const auto open = equal_layers::time_of_last(dense, t, p, half_hidden{}).value();
+  const auto half = equal_layers::time_of_last(dense, t, p, half_hidden{0.25, &seen}).value();
   CHECK(open.exposed.count() > 0);
   CHECK(open.hidden.count() == 0);
   CHECK(close(half.exposed.count(), 0.75 * open.exposed.count()));
   CHECK(close(half.hidden.count(), 0.25 * open.exposed.count()));
   const auto says = [&](cost::layer_operation by) { return std::count(seen.begin(), seen.end(), by) > 0; };
   CHECK_FALSE(says(cost::layer_operation::dispatch));
-  CHECK(cost::time_of_layer(with_experts(), t, p, half_hidden{0.25, &seen}, cost::layer_kind::experts));
+  CHECK(equal_layers::time_of_last(with_experts(), t, p, half_hidden{0.25, &seen}));
   CHECK(says(cost::layer_operation::dispatch));
 }
 
 TEST_CASE("of ranks that take as long the first is the busiest", "[cost][seconds]") {
   const cost::training t{.sequence = 1024, .global_batch = 16};
-  const cost::layer_group layers{.kind = cost::layer_kind::dense, .count = 3};
-  const std::vector<cost::stage_layers> stages{{{.kind = cost::layer_kind::dense, .count = 1}},
-                                               {layers},
-                                               {layers},
-                                               {{.kind = cost::layer_kind::dense, .count = 1}}};
-  CHECK(cost::predict_step(dense, t, {.pp = 4}, all_rates, stages)->busiest == 1);
+  cost::model without_head = dense;
+  without_head.vocabulary = 0;
+  const std::int64_t sizes[] = {1, 3, 3, 1};
+  CHECK(cost::predict_step(without_head, t, {.pp = 4}, all_rates, sizes)->busiest == 1);
 }
 
 TEST_CASE("what is not sent does not start", "[cost][seconds]") {
@@ -418,35 +418,36 @@ TEST_CASE("a step is the busiest rank's micro-batches, the others' once, and wha
     }
 }
 
-TEST_CASE("predicted steps refuse stages that are not the pipeline's", "[cost][seconds]") {
+TEST_CASE("predicted steps refuse ranks that are not the pipeline's", "[cost][seconds]") {
   const cost::training t{.sequence = 1024, .global_batch = 16};
-  const auto three = cost::even_stages(dense, {.pp = 2});
-  CHECK(cost::predict_step(dense, t, {.pp = 2}, all_rates, three));
-  const auto wrong = cost::predict_step(dense, t, {.pp = 4}, all_rates, three);
+  const cost::layer_list list = dense;
+  const auto two = cost::layers_of_ranks(list, {.pp = 2}).value();
+  CHECK(cost::predict_step(list, t, {.pp = 2}, all_rates, two));
+  const auto wrong = cost::predict_step(list, t, {.pp = 4}, all_rates, two);
   REQUIRE(!wrong);
   CHECK(wrong.error().code == hocket::errc::bad_shape);
-  CHECK(wrong.error().word() == "stages");
-  // A group without layers takes nothing; a module predicts as one layer and has a head of its own.
+  CHECK(wrong.error().word() == "ranks");
+}
+
+TEST_CASE("a prediction module takes as long as a layer, a head and its joint input", "[cost][seconds]") {
+  const cost::training t{.sequence = 1024, .global_batch = 16};
   cost::model m = with_experts();
-  m.mtp_layers = 1;
-  const auto layers = cost::even_stages(m, {.pp = 2});
-  REQUIRE(layers.size() == 2);
-  std::int64_t counts[5] = {0, 0, 0, 0, 0};
-  for (const cost::stage_layers& stage : layers)
-    for (const cost::layer_group& group : stage) counts[static_cast<std::size_t>(group.kind)] += group.count;
-  CHECK(counts[0] == 1);
-  CHECK(counts[1] == 2);
-  CHECK(counts[2] == 6);
-  CHECK(counts[3] == 1);
-  CHECK(counts[4] == 1);
-  const auto on = [&](cost::layer_kind kind) {
-    return cost::time_of_layer(m, t, {}, all_rates, kind)->compute().count();
+  const auto head = [&](std::int64_t modules) {
+    m.mtp_layers = modules;
+    return cost::time_of_head(m, t, {}, all_rates)->compute().count();
   };
   // The joint input: 2h x h per token, in both passes; a third of it is forward.
-  const double joint = 3 * 2.0 * 1024 * 2 * 1024 * 1024 / 7e14;
-  const double by_parts = on(cost::layer_kind::experts) + on(cost::layer_kind::head) + joint;
-  CHECK(close(on(cost::layer_kind::prediction), by_parts, 1e-2));
-  CHECK(on(cost::layer_kind::embedding) == 0);
+  const double joint = 3 * 2.0 * 1024 * 2 * 1024 * 1024 / 7e14, one = head(0);
+  CHECK(close(head(1), 2 * one + joint));
+  CHECK(close(head(3), 4 * one + 3 * joint));
+  m.mtp_layers = 2;
+  const cost::layer_list list = m;
+  const double layer = cost::time_of_layer(list, list.layers.back().blocks, t, {}, all_rates)->total().count();
+  const auto with = cost::predict_step(list, t, {}, all_rates).value();
+  m.mtp_layers = 0;
+  const auto without = cost::predict_step(m, t, {}, all_rates).value();
+  CHECK(close(with.rank_times[0].total().count() - without.rank_times[0].total().count(), 2 * (layer + one + joint)));
+  CHECK(with.numbers.most_layers == without.numbers.most_layers + 2);
 }
 
 }  // namespace rates

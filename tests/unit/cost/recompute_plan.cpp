@@ -189,7 +189,7 @@ TEST_CASE("prediction modules and what stands beside the layers keep their own c
              by_rank = cost::count_flops(list, t, p, {}, cost::layers_of_ranks(list, p).value()).value();
   CHECK(by_rank.hardware_step == all.hardware_step);
   cost::layer_list without = list;
-  without.prediction_heads = 0;
+  without.sizes.prediction_heads = 0;
   const auto less = cost::count_flops(without, t, p, {}).value();
   const cost::rational joint = cost::rational(4 * 8) * cost::rational(2 * 2 * 2 * h * h);
   const cost::rational heads = cost::rational(4 * 8) * cost::rational(2 * 2 * h * 32000);

@@ -19,7 +19,6 @@ namespace {
 namespace step_time {
 
 namespace cost = hocket::cost;
-using kind = cost::layer_kind;
 using level = cost::recompute;
 
 constexpr cost::model llama_13b{
@@ -35,10 +34,10 @@ TEST_CASE("measured B200 memory: mean within 1.5 %, worst within 3 %", "[cost]")
     t.fused_loss = true;
     t.workspace = cost::workspace::megatron_te;
     double most = 0;
-    for (const auto& on_rank : cost::even_parts(steps[i].model, steps[i].parallel)) {
-      const auto held = cost::held_by_1f1b(steps[i].model, t, steps[i].parallel, on_rank).value();
-      const auto peak = cost::peak_memory(steps[i].model, t, steps[i].parallel, on_rank, held).value();
-      most = std::max(most, peak.total_bytes().real());
+    for (const auto& on_rank : cost::layers_of_ranks(steps[i].model, steps[i].parallel).value()) {
+      const auto held = cost::held_share_by_1f1b(t, steps[i].parallel, on_rank.ends.rank).value();
+      const auto memory = cost::memory_of_rank(steps[i].model, on_rank, t, steps[i].parallel, held).value();
+      most = std::max(most, memory.peak.total_bytes().real());
     }
     const double off = std::abs(most / 1073741824 / std::stod(rows[i].at("real_alloc_gib")) - 1);
     sum += off;
@@ -97,10 +96,10 @@ TEST_CASE("measured B200 rows with experts: memory as for dense rows; time once 
     t.fused_loss = true;
     t.workspace = cost::workspace::megatron_te;
     double most = 0;
-    for (const auto& on_rank : cost::even_parts(steps[i].model, steps[i].parallel)) {
-      const auto held = cost::held_by_1f1b(steps[i].model, t, steps[i].parallel, on_rank).value();
-      const auto peak = cost::peak_memory(steps[i].model, t, steps[i].parallel, on_rank, held).value();
-      most = std::max(most, peak.total_bytes().real());
+    for (const auto& on_rank : cost::layers_of_ranks(steps[i].model, steps[i].parallel).value()) {
+      const auto held = cost::held_share_by_1f1b(t, steps[i].parallel, on_rank.ends.rank).value();
+      const auto memory = cost::memory_of_rank(steps[i].model, on_rank, t, steps[i].parallel, held).value();
+      most = std::max(most, memory.peak.total_bytes().real());
     }
     const double off = std::abs(most / 1073741824 / std::stod(rows[i].at("real_alloc_gib")) - 1);
     sum += off;
@@ -136,24 +135,25 @@ TEST_CASE("the guide's Llama2-13B story, calibrated on its second step alone", "
                    .ffn_in = true,
                    .activation = true,
                    .ffn_out = true}};
+  const cost::layer_list list = llama_13b;
+  const cost::layer_blocks layer = list.layers.front().blocks;
   struct run {
     double tokens_per_second;
     cost::parallel spread;
     std::int64_t batch;
-    std::vector<cost::stage_layers> stages;
+    std::vector<std::vector<cost::rank_run>> ranks;
   };
   const auto two = [&](std::int64_t a, const cost::recompute_choice& how_a, const cost::recompute_choice& rest_a,
                        std::int64_t b, const cost::recompute_choice& how_b, const cost::recompute_choice& rest_b) {
-    return std::vector<cost::stage_layers>{
-        {{kind::embedding, 1, {}}, {kind::dense, a, how_a}, {kind::dense, 20 - a, rest_a}},
-        {{kind::dense, b, how_b}, {kind::dense, 20 - b, rest_b}, {kind::head, 1, {}}}};
+    return std::vector<std::vector<cost::rank_run>>{{{layer, a, how_a}, {layer, 20 - a, rest_a}},
+                                                    {{layer, b, how_b}, {layer, 20 - b, rest_b}}};
   };
   // One machine: data parallel 8, one sequence per device and step, optimizer parallel; then two machines, pipeline of
   // two stages, 128 micro-batches. Recompute as the guide lists it, stage by stage.
   const cost::parallel eight{.dp = 8, .zero = cost::zero::optimizer},
       sixteen{.pp = 2, .dp = 8, .zero = cost::zero::optimizer};
   const std::vector<run> runs{
-      {1860, eight, 8, {{{kind::embedding, 1, {}}, {kind::dense, 40, full}, {kind::head, 1, {}}}}},
+      {1860, eight, 8, {{{layer, 40, full}}}},
       {2136, sixteen, 1024, two(20, full, full, 20, full, full)},
       {2189, sixteen, 1024, two(20, all_but_qkv, none, 20, all_but_qkv, none)},
       {2210, sixteen, 1024, two(20, all_but_qkv, none, 8, silu_mul, none)},
@@ -161,7 +161,9 @@ TEST_CASE("the guide's Llama2-13B story, calibrated on its second step alone", "
       {2562, sixteen, 1024, two(4, full, silu_mul, 0, full, silu_mul)}};
   const auto predict = [&](const run& r, const cost::machine& on) {
     const cost::training t{.sequence = 4096, .global_batch = r.batch, .gradient_bytes = 2};
-    return cost::predict_step(llama_13b, t, r.spread, on, r.stages).value().tokens_per_second_per_device;
+    auto ranks = cost::layers_of_ranks(list, r.spread).value();
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) ranks[rank].layers = r.ranks[rank];
+    return cost::predict_step(list, t, r.spread, on, ranks).value().tokens_per_second_per_device;
   };
   // One number is calibrated: the rate of products and attention.
   cost::machine on = cost::machines::guide_device.rates;

@@ -128,7 +128,7 @@ TEST_CASE("modules that predict several tokens are no part of the question", "[p
   REQUIRE(!with.predictions.empty());
   cost::layer_list without = with;
   without.predictions.clear();
-  without.prediction_heads = 0;
+  without.sizes.prediction_heads = 0;
   const strategy_space space{.tensor = {2}, .expert = {4}, .micro_batches = {1}, .copies = {1}, .pipeline = {4}};
   const auto a = solve(strategy_problem{with, step(64), cluster_of(64), space}).value(),
              b = solve(strategy_problem{without, step(64), cluster_of(64), space}).value();

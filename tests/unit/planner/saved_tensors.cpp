@@ -291,7 +291,7 @@ TEST_CASE("a stage of unequal layers has the classes of each kind, and knows whi
     list.add(narrow);
     list.add(wide, 2);
   }
-  list.prediction_heads = 1;
+  list.sizes.prediction_heads = 1;
   list.predictions = {{wide, 1}};
   const cost::training t{.sequence = 256, .micro_batch = 1, .global_batch = 8};
   const cost::parallel p{.pp = 2};

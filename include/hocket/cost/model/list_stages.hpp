@@ -51,27 +51,6 @@ constexpr void check_sizes(const mixture& x, const parallel& p, std::vector<name
 }
 template <class Other>
 constexpr void check_sizes(const Other&, const parallel&, std::vector<named_division>&) {}
-
-/// Pairs of packed documents are told for one window; choices of a sparse attention and chunks are not told at all.
-constexpr result<void> check_packing(const layer_list& list, const training& t) {
-  if (t.squared_lengths == 0) return {};
-  std::int64_t window = 0;
-  bool told = true;
-  static_cast<void>(for_each_run(list, [&](const layer_blocks& blocks, std::int64_t) -> result<void> {
-    for (const block& b : blocks) {
-      if (const auto* x = std::get_if<latent_attention>(&b.what)) told = told && x->selected == 0;
-      if (std::holds_alternative<compressed_attention>(b.what)) told = false;
-      if (std::holds_alternative<native_sparse_attention>(b.what)) told = false;
-      const auto* x = std::get_if<attention>(&b.what);
-      if (x == nullptr || x->window == 0) continue;
-      told = told && !x->chunked && (window == 0 || window == x->window) && t.windowed_pairs > 0;
-      window = x->window;
-    }
-    return {};
-  }));
-  if (told) return {};
-  return error{errc::invalid_argument, t.squared_lengths}.with("packed documents with such an attention");
-}
 }  // namespace detail
 
 /// Whether a list, a step and its spread fit together: as check_spread of a model. That every stage has a layer is for
@@ -83,8 +62,11 @@ constexpr result<void> check_packing(const layer_list& list, const training& t) 
   if (const auto ok = check_spread(list.sizes, t, p); !ok) return ok;
   std::vector<detail::named_division> divisions;
   const auto ok = detail::for_each_run(list, [&](const layer_blocks& blocks, std::int64_t) -> result<void> {
-    for (const block& b : blocks)
+    for (const block& b : blocks) {
+      if (const auto* x = std::get_if<attention>(&b.what); x != nullptr && x->kv_heads < 1 && !x->shared_kv)
+        return error{errc::out_of_range, x->kv_heads, 1, x->heads}.with("kv_heads");
       std::visit([&](const auto& sizes) { detail::check_sizes(sizes, p, divisions); }, b.what);
+    }
     return {};
   });
   if (!ok) return ok;

@@ -59,7 +59,11 @@ namespace detail {
 ///     static_assert(to_layers({.layers = 4, .hidden = 64, .heads = 4, .kv_heads = 4, .head_dim = 16, .ffn = 256})
 ///                       .layer_count() == 4);
 [[nodiscard]] constexpr layer_list to_layers(const model& m) {
-  if (const auto sound = check(m); !sound) {
+  constexpr std::int64_t max_runs = std::int64_t{1} << 20;  // with windows every layer is a run
+  result<void> sound = check(m);
+  if (sound && m.window_layers > 0 && m.layers > max_runs)
+    sound = error{errc::limit_exceeded, m.layers, max_runs}.with("layers, some with a window");
+  if (!sound) {
     layer_list none;
     none.refused = sound.error();
     return none;
