@@ -3,9 +3,9 @@
 // exact one and against a loop written by hand; by turns in one process.   bench_cost [--benchmark_filter=REGEX]
 #include <hocket/cost/formula/batch.hpp>
 #include <hocket/cost/model/in_flight.hpp>
-#include <hocket/cost/model/peak_memory.hpp>
-#include <hocket/cost/model/step_time.hpp>
+#include <hocket/cost/model/list_time.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -106,16 +106,38 @@ const cost::part one_layer{.layers = 1, .first = false, .last = false};
 const cost::replay_set by_level;
 const cost::convention counted{.attention = cost::attention_count::causal_exact};
 const cost::parallel defaults;
-const cost::environment common(one_layer, llama_70b, step, defaults, by_level, counted);
+const cost::layer_list list = llama_70b;
+const cost::layer_blocks& layer = list.layers.front().blocks;
+const cost::environment common(one_layer, list.sizes, step, defaults, by_level, counted);
+
+/// Adds to `out` what one rank has of a list of every block of a layer.
+template <class... Columns>
+void add_layer(cost::term_list_view cost::block_terms::* which, const cost::part& layers, std::vector<double>& out,
+               const Columns&... columns) {
+  std::vector<double> one(out.size());
+  for (const cost::block& b : layer)
+    std::visit(
+        [&]<class Sizes>(const Sizes& sizes) {
+          const cost::environment numbers(sizes, layers, list.sizes, step, defaults, by_level, counted);
+          cost::rank_total(cost::formulas_of<Sizes>::lists().*which, cost::batch(numbers, columns...), one);
+          for (std::size_t i = 0; i < out.size(); ++i) out[i] += one[i];
+        },
+        b.what);
+}
+/// The table of saved tensors of a layer: its input, and what its blocks keep.
+void kept_by_layer(const strategies& all, std::vector<double>& out) {
+  const auto t = cost::column_of(tp, all.tp), micro = cost::column_of(b, all.b), split = cost::column_of(sp, all.sp),
+             level = cost::column_of(recomputed, all.level);
+  cost::rank_total(cost::layer_input_terms, cost::batch(common, t, micro, split, level), out);
+  add_layer(&cost::block_terms::saved, one_layer, out, t, micro, split, level);
+}
 
 /// The table of saved tensors by three ways, which must agree.
 bool saved_tensors(const strategies& all) {
   const std::size_t n = all.tp.size();
   const double strategies_count = static_cast<double>(n);
   std::vector<double> kept(n), by_hands(n);
-  const cost::batch many(common, cost::column_of(tp, all.tp), cost::column_of(b, all.b), cost::column_of(sp, all.sp),
-                         cost::column_of(recomputed, all.level));
-  const double batch = best_of(30, [&] { cost::rank_total(cost::saved_tensor_terms, many, kept); });
+  const double batch = best_of(30, [&] { kept_by_layer(all, kept); });
   double hand_sum = 0, exact_sum = 0;
   const double hand = best_of(30, [&] {
     hand_sum = 0;
@@ -127,12 +149,12 @@ bool saved_tensors(const strategies& all) {
   const double exact = best_of(2, [&] {
     exact_sum = 0;
     for (std::size_t i = 0; i < n; ++i)
-      exact_sum += cost::layer_activation_bytes(llama_70b, all.steps[i], all.structs[i]).value().real();
+      exact_sum += cost::layer_activation_bytes(list, layer, all.steps[i], all.structs[i]).value().real();
   });
   double batch_sum = 0;
   for (const double x : kept) batch_sum += x;
   const bool equal = batch_sum == exact_sum && hand_sum / exact_sum - 1 < 1e-12 && 1 - hand_sum / exact_sum < 1e-12;
-  std::printf("table of saved tensors, %zu strategies, 26 terms; all three %s\n", n, equal ? "agree" : "DISAGREE");
+  std::printf("table of saved tensors, %zu strategies; all three %s\n", n, equal ? "agree" : "DISAGREE");
   std::printf("  generated batch   %8.2f M/s\n  by hand, scalar   %8.2f M/s   batch takes %.2f x as long\n",
               strategies_count / batch / 1e6, strategies_count / hand / 1e6, batch / hand);
   std::printf("  exact, one by one %8.2f M/s   batch is %.0f x as fast\n", strategies_count / exact / 1e6,
@@ -147,25 +169,25 @@ bool memory_and_time(const strategies& all) {
   std::vector<double> kept(n), a1(n), a2(n), a3(n), a4(n), a5(n), a6(n), memory(n), seconds(n);
   // Memory of the first rank and time of a step: parameters, states, saved tensors, in flight, FLOPs, collectives.
   const double best = best_of(10, [&] {
-    const cost::part whole_model = cost::part::whole(llama_70b);
-    const cost::environment model_numbers(whole_model, llama_70b, step, defaults, by_level, counted);
-    const cost::batch spread(model_numbers, cost::column_of(tp, all.tp));
-    cost::rank_total(cost::parameter_terms, spread, a1);
+    const auto tensor = cost::column_of(tp, all.tp), split = cost::column_of(sp, all.sp),
+               level = cost::column_of(recomputed, all.level);
+    const cost::part whole_model{.layers = llama_70b.layers};
+    const cost::environment model_numbers(whole_model, list.sizes, step, defaults, by_level, counted);
+    cost::rank_total(cost::end_parameter_terms, cost::batch(model_numbers, tensor), a1);
+    add_layer(&cost::block_terms::parameters, whole_model, a1, tensor);
     for (std::size_t i = 0; i < n; ++i) a1[i] /= all.pp[i];
     const cost::rank_parameters none{};
-    const cost::environment states(none, llama_70b, step, defaults);
+    const cost::environment states(none, list.sizes, step, defaults);
     const cost::batch state_batch(states, cost::column_of(N_r, a1), cost::column_of(tp, all.tp),
                                   cost::column_of(dp, all.dp), cost::column_of(zero_level, all.zero));
     cost::rank_total(cost::static_memory_terms, state_batch, a2);
     cost::total(cost::data_transfer_terms, state_batch, a3);
-    const cost::batch many(common, cost::column_of(tp, all.tp), cost::column_of(b, all.b), cost::column_of(sp, all.sp),
-                           cost::column_of(recomputed, all.level));
-    cost::rank_total(cost::saved_tensor_terms, many, kept);
-    cost::total(cost::layer_transfer_terms, many, a4);
-    cost::rank_total(cost::moved_byte_terms, many, a6);
-    const cost::batch micro(common, cost::column_of(tp, all.tp), cost::column_of(B, all.b), cost::column_of(sp, all.sp),
-                            cost::column_of(recomputed, all.level));
-    cost::rank_total(cost::forward_flop_terms, micro, a5);
+    kept_by_layer(all, kept);
+    for (std::vector<double>* sum : {&a4, &a5, &a6}) std::fill(sum->begin(), sum->end(), 0.0);
+    const auto micro = cost::column_of(b, all.b);
+    add_layer(&cost::block_terms::tensor_transfers, one_layer, a4, tensor, micro, split, level);
+    add_layer(&cost::block_terms::moved, one_layer, a6, tensor, micro, split, level);
+    add_layer(&cost::block_terms::forward, one_layer, a5, tensor, cost::column_of(B, all.b), split, level);
     const cost::part first{};
     const cost::machine on{.gemm_flops = 4e14, .memory_bytes = 2e12, .tensor_bytes = 2e11, .data_bytes = 5e10};
     const cost::environment ends_of(llama_70b, first, step, defaults, on);

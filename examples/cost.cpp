@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Llama-2-13B: parameters, the formula of its output head, and what one training step costs.
 #include <hocket/cost/formula/print.hpp>
-#include <hocket/cost/model/flops.hpp>
-#include <hocket/cost/model/parameters.hpp>
+#include <hocket/cost/model/list_cost.hpp>
 
 #include <cstdio>
 

@@ -9,21 +9,16 @@ double every_list(const cost::setting& all) {
   const auto numbers = cost::numbers_of(all);
   double sum = 0;
   const auto add = [&](const hocket::result<cost::rational>& x) { sum += x ? x->real() : 0; };
-  add(cost::rank_total(cost::parameter_terms, numbers));
-  add(cost::rank_total(cost::expert_parameter_terms, numbers));
-  add(cost::rank_total(cost::idle_parameter_terms, numbers));
-  add(cost::rank_total(cost::forward_flop_terms, numbers));
-  add(cost::rank_total(cost::moved_byte_terms, numbers));
+  add(cost::rank_total(cost::end_parameter_terms, numbers));
+  add(cost::rank_total(cost::end_flop_terms, numbers));
   add(cost::rank_total(cost::moved_loss_terms, numbers));
   add(cost::rank_total(cost::static_memory_terms, numbers));
   add(cost::rank_total(cost::optimizer_byte_terms, numbers));
-  add(cost::rank_total(cost::saved_tensor_terms, numbers));
+  add(cost::rank_total(cost::layer_input_terms, numbers));
   add(cost::rank_total(cost::end_tensor_terms, numbers));
   add(cost::rank_total(cost::workspace_terms, numbers));
   add(cost::rank_total(cost::transient_terms, numbers));
-  add(cost::rank_total(cost::ffn_transient_terms, numbers));
-  add(cost::rank_total(cost::attention_transient_terms, numbers));
-  add(cost::total(cost::layer_transfer_terms, numbers));
+  add(cost::rank_total(cost::head_transient_terms, numbers));
   add(cost::total(cost::pipeline_transfer_terms, numbers));
   add(cost::total(cost::data_transfer_terms, numbers));
   add(cost::exact(cost::chunks_in_flight, numbers));
@@ -43,11 +38,13 @@ double every_second(const cost::step_numbers& x, const cost::detail::layer_numbe
          real(cost::utilization_formula, cost::environment(measured));
 }
 
-hocket::result<cost::report> every_report(const cost::model& m, const cost::training& t, const cost::parallel& p) {
+hocket::result<cost::report> every_report(const cost::layer_list& m, const cost::training& t, const cost::parallel& p) {
   auto report = cost::make_report(m, t, p, {});
   if (!report) return report;
   const auto step = cost::predict_step(m, t, p, cost::machines::a100_peak.rates);
-  const auto peak = cost::peak_memory(m, t, p, cost::part::whole(m), {1, 0, 1});
-  if (step && peak) report->tokens_per_step = peak->total_bytes();
+  const auto ranks = cost::layers_of_ranks(m, p);
+  if (!ranks) return ranks.error();
+  const auto memory = cost::memory_of_rank(m, ranks->front(), t, p, {});
+  if (step && memory) report->tokens_per_step = memory->peak.total_bytes();
   return report;
 }

@@ -2,7 +2,6 @@
 #include "plan_step.hpp"
 
 #include <hocket/cost/model/flops.hpp>
-#include <hocket/cost/model/partition.hpp>
 #include <hocket/planner/schedule/solve.hpp>
 #include <hocket/planner/split/in_flight.hpp>
 #include <hocket/text/schedule_csv.hpp>

@@ -4,8 +4,7 @@
 #include <boost/hana/first.hpp>
 #include <boost/hana/length.hpp>
 #include <hocket/cost/formula/derivative.hpp>
-#include <hocket/cost/model/flops.hpp>
-#include <hocket/cost/model/parameters.hpp>
+#include <hocket/cost/model/list_cost.hpp>
 #include <hocket/cost/model/utilization.hpp>
 
 #include <string>
@@ -49,14 +48,14 @@ static_assert(!std::is_constructible_v<std::string, cost::mfu> && !std::is_const
 static_assert(!std::is_constructible_v<cost::mfu, cost::hfu> && !std::is_assignable_v<cost::mfu&, cost::hfu>);
 
 // Sizes that are none are refused, each by name.
-static_assert(cost::count_parameters({.layers = -4}).error().word() == "layers");
-static_assert(cost::count_parameters({.heads = 2, .kv_heads = 3}).error().code == hocket::errc::indivisible);
-static_assert(cost::count_flops({}, {.sequence = -1}, {}, {}).error().word() == "sequence");
-static_assert(cost::count_flops({}, {}, {.tp = std::int64_t{1} << 40}, {}).error().word() == "tp");
+static_assert(cost::count_parameters(cost::model{.layers = -4}).error().word() == "layers");
+static_assert(cost::count_parameters(cost::model{.heads = 2, .kv_heads = 3}).error().code == hocket::errc::indivisible);
+static_assert(cost::count_flops(llama_13b, {.sequence = -1}, {}, {}).error().word() == "sequence");
+static_assert(cost::count_flops(llama_13b, {}, {.tp = std::int64_t{1} << 40}, {}).error().word() == "tp");
 
 // The library's own configs are Hana Structs, and their names those of BOOST_HANA_STRING.
 namespace hana = boost::hana;
-static_assert(decltype(hana::length(hana::accessors<cost::held>()))::value == 3);
+static_assert(decltype(hana::length(hana::accessors<cost::held>()))::value == 2);
 inline constexpr auto hidden = BOOST_HANA_STRING("hidden");
 static_assert(std::is_same_v<std::remove_cvref_t<decltype(hana::first(hana::at_c<1>(hana::accessors<cost::model>())))>,
                              std::remove_cvref_t<decltype(hidden)>>);

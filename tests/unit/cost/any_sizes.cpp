@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Models, trainings and splits with any sizes in them, 0 and 2^31 - 1 among them. Every function of cost gives a value
-// that can be one, or says why not. A model given by numbers costs what the same model as a list costs.
+// that can be one, or says why not.
 #include <hocket/cost.hpp>
 #include <hocket/cost/model/list_time.hpp>
 #include <hocket/cost/model/uniform_list.hpp>
@@ -90,27 +90,24 @@ bool is_time(const cost::step_prediction& x) {
 void ask(const question& q, tally& asked) {
   const auto& [m, t, p] = q;
   const cost::convention counted;
-  const auto parameters = cost::count_parameters(m);
-  asked("parameters", parameters, [](const auto& x) { return x.total >= 0 && x.active <= x.total; });
-  if (!check(m, t, p)) return;
-  const auto flops = cost::count_flops(m, t, p, counted);
-  asked("FLOPs", flops, [](const auto& x) { return is_amount(x.model_step) && !(x.hardware_step < x.model_step); });
-  for (const cost::part& on : cost::even_parts(m, p)) {
-    const auto passes = cost::held_by_1f1b(m, t, p, on);
-    if (!asked("passes", passes, [](const auto& x) { return x.layer_passes >= 0; })) continue;
-    asked("memory", cost::peak_memory(m, t, p, on, *passes), is_memory);
-    asked("activations", cost::activation_bytes(m, t, p, on, *passes), is_amount);
-  }
-  asked("time", cost::predict_step(m, t, p, all_rates), is_time);
-
   const cost::layer_list list = cost::to_layers(m);
-  const auto list_flops = cost::count_flops(list, t, p, counted);
-  asked("FLOPs of a list", list_flops, [&](const auto& x) { return !flops || x.model_step == flops->model_step; });
-  asked("parameters of a list", cost::count_parameters(list),
-        [&](const auto& x) { return !parameters || m.mtp_layers > 0 || x.total == parameters->total; });
-  asked("report of a list", cost::make_report(list, t, p, counted),
+  const auto parameters = cost::count_parameters(list);
+  asked("parameters", parameters, [](const auto& x) { return x.total >= 0 && x.active <= x.total; });
+  if (!check(list, t, p)) return;
+  const auto flops = cost::count_flops(list, t, p, counted);
+  asked("FLOPs", flops, [](const auto& x) { return is_amount(x.model_step) && !(x.hardware_step < x.model_step); });
+  asked("report", cost::make_report(list, t, p, counted),
         [&](const auto& x) { return x.memory.size() == static_cast<std::size_t>(p.pp); });
-  asked("time of a list", cost::predict_step(list, t, p, all_rates), is_time);
+  asked("time", cost::predict_step(list, t, p, all_rates), is_time);
+  const auto ranks = cost::layers_of_ranks(list, p);
+  if (!asked("layers of ranks", ranks, [&](const auto& x) { return x.size() == static_cast<std::size_t>(p.pp); }))
+    return;
+  for (const cost::rank_layers& on : *ranks) {
+    const auto share = cost::held_share_by_1f1b(t, p, on.ends.rank);
+    if (!asked("passes", share, [](const auto& x) { return x.embedding_passes >= 0; })) continue;
+    asked("memory", cost::memory_of_rank(list, on, t, p, *share),
+          [](const auto& x) { return is_memory(x.peak) && is_amount(x.activation_bytes); });
+  }
 }
 
 }  // namespace

@@ -14,10 +14,11 @@ inline std::vector<hocket::cost::measured_step> b200_dense_rows(std::vector<csv:
     const bool small_one = r.at("model") == "llama3_70b";
     if (!small_one && r.at("model") != "llama3_405b") continue;
     cost::measured_step s;
-    s.model = small_one ? cost::model{.hidden = 8192, .heads = 64, .kv_heads = 8, .head_dim = 128, .ffn = 28672}
+    cost::model m = small_one ? cost::model{.hidden = 8192, .heads = 64, .kv_heads = 8, .head_dim = 128, .ffn = 28672}
                         : cost::model{.hidden = 16384, .heads = 128, .kv_heads = 8, .head_dim = 128, .ffn = 53248};
-    s.model.layers = csv::number(r, "layers");
-    s.model.vocabulary = 128256;
+    m.layers = csv::number(r, "layers");
+    m.vocabulary = 128256;
+    s.model = m;
     s.parallel = {.tp = csv::number(r, "tp"),
                   .pp = csv::number(r, "pp"),
                   .dp = csv::number(r, "dp"),
@@ -41,21 +42,22 @@ inline std::vector<hocket::cost::measured_step> b200_expert_rows(std::vector<csv
     const bool v2 = r.at("model") == "deepseekv2";
     if (!v2 && r.at("model") != "deepseekv3") continue;
     cost::measured_step s;
-    s.model = v2 ? cost::model{.hidden = 5120, .ffn = 12288, .vocabulary = 102400}
+    cost::model m = v2 ? cost::model{.hidden = 5120, .ffn = 12288, .vocabulary = 102400}
                  : cost::model{.hidden = 7168, .ffn = 18432, .vocabulary = 129280};
-    s.model.experts = v2 ? 160 : 256;
-    s.model.active_experts = v2 ? 6 : 8;
-    s.model.expert_ffn = v2 ? 1536 : 2048;
-    s.model.shared_ffn = v2 ? 3072 : 2048;
-    s.model.heads = s.model.kv_heads = s.model.head_dim = 128;
-    s.model.latent = true;
-    s.model.query_rank = 1536;
-    s.model.kv_rank = 512;
-    s.model.nope_dim = 128;
-    s.model.rope_dim = 64;
-    s.model.value_dim = 128;
-    s.model.layers = csv::number(r, "layers");
-    s.model.moe_layers = s.model.layers - 1;
+    m.experts = v2 ? 160 : 256;
+    m.active_experts = v2 ? 6 : 8;
+    m.expert_ffn = v2 ? 1536 : 2048;
+    m.shared_ffn = v2 ? 3072 : 2048;
+    m.heads = m.kv_heads = m.head_dim = 128;
+    m.latent = true;
+    m.query_rank = 1536;
+    m.kv_rank = 512;
+    m.nope_dim = 128;
+    m.rope_dim = 64;
+    m.value_dim = 128;
+    m.layers = csv::number(r, "layers");
+    m.moe_layers = m.layers - 1;
+    s.model = m;
     s.parallel = {.tp = csv::number(r, "tp"),
                   .pp = csv::number(r, "pp"),
                   .dp = csv::number(r, "dp"),

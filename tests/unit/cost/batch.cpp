@@ -2,7 +2,7 @@
 // The batch evaluator against the exact one, configuration by configuration.
 #include <hocket/cost/formula/batch.hpp>
 #include <hocket/cost/formula/print.hpp>
-#include <hocket/cost/model/activations.hpp>
+#include <hocket/cost/model/list_cost.hpp>
 #include <hocket/cost/model/static_memory.hpp>
 
 #include <string>
@@ -14,18 +14,10 @@ namespace cost = hocket::cost;
 using namespace hocket::cost::letters;
 
 TEST_CASE("a batch gives what each configuration gives alone", "[cost]") {
-  const cost::model m{.layers = 40,
-                      .hidden = 5120,
-                      .heads = 40,
-                      .kv_heads = 8,
-                      .head_dim = 128,
-                      .ffn = 13824,
-                      .vocabulary = 32000,
-                      .moe_layers = 8,
-                      .experts = 16,
-                      .active_experts = 2,
-                      .expert_ffn = 3000};
-  const cost::part one{.layers = 1, .moe_layers = 1}, whole = cost::part::whole(m);
+  const cost::list_sizes model{.hidden = 5120, .vocabulary = 32000};
+  const cost::attention grouped{.heads = 40, .kv_heads = 8, .head_dim = 128};
+  const auto formulas = cost::formulas_of<cost::attention>::lists();
+  const cost::part one{.layers = 1}, all_layers{.layers = 40};
   for (const std::size_t count : {1u, 31u, 32u, 33u, 100u}) {  // around the width of a block
     std::vector<cost::training> t;
     std::vector<cost::parallel> p;
@@ -41,21 +33,21 @@ TEST_CASE("a batch gives what each configuration gives alone", "[cost]") {
       recompute_column.push_back(static_cast<double>(p[at].recompute));
     }
     const cost::replay_set by_level;
-    const cost::environment common(one, m, t[0], p[0], by_level);
+    const cost::environment common(grouped, one, model, t[0], p[0], by_level);
     const cost::batch all(common, cost::column_of(s, s_column), cost::column_of(tp, tp_column),
                           cost::column_of(sp, sp_column), cost::column_of(recomputed, recompute_column));
     REQUIRE(all.size() == count);
-    cost::rank_total(cost::saved_tensor_terms, all, kept);
-    cost::total(cost::parameter_terms, cost::batch(cost::environment(whole, m), cost::column_of(tp, tp_column)),
-                weights);
+    cost::rank_total(formulas.saved, all, kept);
+    const cost::environment whole(grouped, all_layers, model);
+    cost::total(formulas.parameters, cost::batch(whole, cost::column_of(tp, tp_column)), weights);
     cost::evaluate(divide_up(L * s, 3 * tp) + least(s, greatest(tp, 2)), all, layers);
     for (std::size_t at = 0; at < count; ++at) {
       INFO(count << " configurations, number " << at);
-      CHECK(kept[at] == cost::layer_activation_bytes(m, t[at], p[at], true).value().real());
-      const cost::environment numbers(one, m, t[at], p[at]);
+      CHECK(kept[at] == cost::rank_total(formulas.saved, cost::environment(grouped, one, model, t[at], p[at], by_level)).value().real());
+      const cost::environment numbers(one, model, t[at], p[at]);
       CHECK(layers[at] == cost::real(divide_up(L * s, 3 * tp) + least(s, greatest(tp, 2)), numbers));
-      const cost::environment spread(whole, m, p[at]);
-      CHECK(weights[at] == cost::total(cost::parameter_terms, spread).value().real());
+      const cost::environment spread(grouped, all_layers, model, p[at]);
+      CHECK(weights[at] == cost::total(formulas.parameters, spread).value().real());
     }
   }
 }
@@ -96,8 +88,8 @@ TEST_CASE("a list holds what its terms hold: values, text, order", "[cost]") {
 TEST_CASE("a selector that names no case gives no number", "[cost]") {
   const std::vector<double> levels{0, 1, 2, 3, 0.5};
   std::vector<double> out(levels.size());
-  const cost::model m{.layers = 7};
-  const cost::environment common(m);
+  const cost::part of{.layers = 7};
+  const cost::environment common(of);
   const cost::batch all(common, cost::column_of(zero_level, levels));
   cost::evaluate(choose(zero_level, L, 2 * L), all, out);
   CHECK((out[0] == 7 && out[1] == 14));

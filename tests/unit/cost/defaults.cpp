@@ -122,7 +122,6 @@ TEST_CASE("models, steps and splits of which nothing is said", "[cost][defaults]
   CHECK(cost::scaled_format{}.scale_bits + cost::scaled_format{}.tensor_bits == 0);
   CHECK(cost::encoder{}.merged == 1);
   CHECK_FALSE(cost::encoder{}.frozen);
-  CHECK(cost::stage_layers{cost::layer_group{}}.front().count == 0);
   CHECK(cost::repeated_layer{}.count == 1);
   CHECK_FALSE(cost::layer_list{}.refused.has_value());
   CHECK(cost::weight_shape{.name = ""}.elements() == 0);

@@ -6,7 +6,7 @@
 #include <hocket/cost/model/in_flight.hpp>
 #include <hocket/cost/model/packing.hpp>
 #include <hocket/cost/model/parameters.hpp>
-#include <hocket/cost/model/partition.hpp>
+#include <hocket/cost/model/list_stages.hpp>
 
 #include <cmath>
 #include <map>

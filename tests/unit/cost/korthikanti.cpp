@@ -14,6 +14,7 @@
 #include "catch.hpp"
 #include "csv.hpp"
 #include "data/cost/published_shapes.hpp"
+#include "equal_layers.hpp"
 
 namespace cost = hocket::cost;
 
@@ -45,7 +46,7 @@ TEST_CASE("the tensors a layer keeps add up to table 2, and to its closed forms"
     p.sequence_parallel = config.find("+sp") != config.npos;
     if (config.find("selective") != config.npos) p.recompute = cost::recompute::selective;
     if (config.find("full") != config.npos) p.recompute = cost::recompute::full;
-    const auto bytes = cost::layer_activation_bytes(m, t, p);
+    const auto bytes = equal_layers::kept_by_last(m, t, p);
     REQUIRE(bytes);
     // The file went through floating point: 2868903936.0000001.
     CHECK(near(bytes->real(), std::stod(r.at("bytes_per_layer")), 1e-3));
@@ -66,7 +67,7 @@ TEST_CASE("the tensors a layer keeps add up to table 2, and to its closed forms"
 TEST_CASE("a layer keeps an input for each of its norms", "[cost]") {
   const cost::training t{.sequence = 1024};
   cost::model m = gpt(1, 1024, 8);
-  const auto kept = [&](const cost::parallel& p = {}) { return cost::layer_activation_bytes(m, t, p).value(); };
+  const auto kept = [&](const cost::parallel& p = {}) { return equal_layers::kept_by_last(m, t, p).value(); };
   const cost::rational two = kept(), stream = 2 * 1024 * 1024;
   m.layer_norms = 1;  // GPT-J, Falcon, Phi: attention and FFN read what one norm makes
   CHECK(kept() == two - stream - stream);
@@ -212,10 +213,11 @@ TEST_CASE("rows of the guide's tables, as printed and corrected", "[cost]") {
   CHECK(value(guide::static_accumulated_printed, n, p) == cost::rational(22'750'000'000));
   CHECK(value(guide::static_corrected, n, t, p) == cost::rational(112'000'000'000));
   // Every row of every table, in both lists; rows add up to their totals, and to the terms of the library.
+  const cost::layer_list list = gpt_like;
   const cost::setting all{.on_rank = {.layers = 32},
                           .in_flight = {.layer_passes = 64},
                           .parameters = n,
-                          .model = gpt_like,
+                          .sizes = list.sizes,
                           .training = t,
                           .parallel = p,
                           .counted = {.attention = cost::attention_count::full},
@@ -259,7 +261,7 @@ TEST_CASE("rows of the guide's tables, as printed and corrected", "[cost]") {
   CHECK(at(corrected, "static, optimizer parallelism and accumulation") == cost::rational(26'250'002'000));
   CHECK(at(corrected, "static, optimizer parallelism") == cost::rational(14'000'002'000));
   cost::rational products = 0;
-  cost::for_each_term(cost::forward_flop_terms, cost::numbers_of(all), [&](const auto& x) {
+  const auto check_product = [&](const cost::term_view& x) {
     const std::string name(x.name);
     const char* row = name == "queries, keys and values"   ? "query, key, value"
                     : name == "attention output"           ? "attention projection"
@@ -270,7 +272,15 @@ TEST_CASE("rows of the guide's tables, as printed and corrected", "[cost]") {
     if (*row == 0) return;
     CHECK(x.amount() == at(corrected, row) * cost::rational(name == "output head" ? 1 : 32));
     products = products + cost::rational(1);
-  });
+  };
+  for (const cost::block& b : equal_layers::last_layer(gpt_like))
+    cost::visit_block(
+        b,
+        {.on_rank = all.on_rank, .sizes = list.sizes, .training = t, .parallel = p, .counted = all.counted},
+        [&](const cost::block_terms& lists, const cost::numbers_view& numbers) {
+          cost::for_each_term(lists.forward, numbers, check_product);
+        });
+  cost::for_each_term(cost::end_flop_terms, cost::numbers_of(all), check_product);
   CHECK(products == cost::rational(5));
   // Two stages: per data-parallel rank is twice per device.
   const cost::measured_run measured{.step_seconds = 1, .devices = 16};
@@ -297,7 +307,10 @@ TEST_CASE("what a layer of DeepSeek-V3 keeps, tensor by tensor, counted apart", 
   elements_moe += 2048 + 2048 + 2048;                                                     // the shared expert
   elements_dense += 3 * 18432;
   const long long statistics = 4 * heads, router = 4 * 256;  // 32 bits
-  const auto kept = [&](bool moe) { return cost::layer_activation_bytes(v3, t, {}, moe).value(); };
+  const auto kept = [&](bool moe) {
+    const cost::layer_blocks one = moe ? equal_layers::last_layer(v3) : equal_layers::first_layer(v3);
+    return cost::layer_activation_bytes(v3, one, t, {}).value();
+  };
   CHECK(kept(false) == cost::rational(4096 * (2 * (attention + elements_dense) + statistics)));
   CHECK(kept(true) == cost::rational(4096 * (2 * (attention + elements_moe) + statistics + router)));
 }

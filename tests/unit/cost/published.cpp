@@ -3,6 +3,7 @@
 #include <hocket/cost/model/activations.hpp>
 #include <hocket/cost/model/communication.hpp>
 #include <hocket/cost/model/in_flight.hpp>
+#include <hocket/cost/model/list_cost.hpp>
 #include <hocket/cost/model/utilization.hpp>
 #include "closed_forms.hpp"
 
@@ -10,6 +11,7 @@
 
 #include "catch.hpp"
 #include "csv.hpp"
+#include "equal_layers.hpp"
 
 namespace {
 namespace published {
@@ -147,7 +149,7 @@ TEST_CASE("figure 1: activations of the first rank and 18 bytes a parameter; fig
                         .ffn = 4 * x.hidden,
                         .ffn_matrices = 2};
     const cost::training t{.sequence = 2048, .micro_batch = x.b, .flash_attention = false, .dropout = true};
-    return cost::layer_activation_bytes(m, t, {.tp = 8, .sequence_parallel = sequence, .recompute = level})
+    return equal_layers::kept_by_last(m, t, {.tp = 8, .sequence_parallel = sequence, .recompute = level})
         .value()
         .real();
   };
@@ -201,7 +203,7 @@ TEST_CASE("communication volumes are those of the papers", "[cost]") {
     } else {
       all.training.sequence = csv::number(r, "s");
       all.training.micro_batch = csv::number(r, "b");
-      all.model.hidden = csv::number(r, "h");
+      all.sizes.hidden = csv::number(r, "h");
       all.parallel.tp = n;
       all.on_rank.layers = 1;
       all.parallel.sequence_parallel =
@@ -211,7 +213,9 @@ TEST_CASE("communication volumes are those of the papers", "[cost]") {
         add(cost::pipeline_transfer_terms, [](const auto& x) { return x.in == cost::pass_kind::forward; });
       } else {
         const bool extra = kind.find("extra") != kind.npos;
-        add(cost::layer_transfer_terms, [&](const auto& x) { return (x.in == cost::pass_kind::again) == extra; });
+        const auto of_pass = [&](const auto& x) { return (x.in == cost::pass_kind::again) == extra; };
+        add(cost::formulas_of<cost::attention>::lists().tensor_transfers, of_pass);
+        add(cost::formulas_of<cost::feed_forward>::lists().tensor_transfers, of_pass);
       }
     }
     CHECK(sent == number(r, "value"));

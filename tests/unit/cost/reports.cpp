@@ -96,6 +96,19 @@ double whole_sum(const cost::term_list_view& list, const cost::setting& all) {
   return cost::total(list, cost::numbers_of(all)).value().real();
 }
 
+/// What the blocks of one layer send of one micro-batch.
+double sent_by_layer(const cost::layer_list& list, const cost::layer_blocks& blocks, const cost::training& t,
+                     const cost::parallel& p) {
+  double sum = 0;
+  for (const cost::block& b : blocks)
+    cost::visit_block(b, {.sizes = list.sizes, .training = t, .parallel = p},
+                      [&](const cost::block_terms& lists, const cost::numbers_view& numbers) {
+                        for (const auto& each : {lists.tensor_transfers, lists.context_transfers, lists.expert_transfers})
+                          sum += cost::total(each, numbers).value().real();
+                      });
+  return sum;
+}
+
 TEST_CASE("a report's lines add up to the counts beside them", "[cost][report]") {
   for (const cost::model& m : {dense, with_experts()})
     for (const auto level : {cost::recompute::none, cost::recompute::selective, cost::recompute::full})
@@ -143,11 +156,11 @@ TEST_CASE("a report's lines add up to the counts beside them", "[cost][report]")
         // What leaves a rank is not divided any further.
         cost::setting all{.on_rank = {.layers = 1, .first = false, .last = false},
                           .parameters = r.memory[0].parameters,
-                          .model = m,
+                          .sizes = list.sizes,
                           .training = step,
                           .parallel = p};
         CHECK(close(sum_of_group(r, "sent by one layer and micro-batch" + kinds[0], p),
-                    whole_sum(cost::layer_transfer_terms, all)));
+                    sent_by_layer(list, list.layers[0].blocks, step, p)));
         CHECK(close(sum_of_group(r, "sent between stages, per micro-batch", p),
                     2 * 2.0 * 2 * 512 * 256 / 2 / (sharded ? 2 : 1)));
         CHECK(close(sum_of_group(r, "sent over data-parallel ranks, per step", p),
@@ -402,10 +415,8 @@ TEST_CASE("a report of a plan has each choice once", "[cost][report]") {
     const std::string suffix = experts ? std::string(", kind 2 of 2 (7 layers), recompute ") + (full ? "full" : "none")
                                        : ", kind 1 of 2 (2 layers)";
     CHECK(close(sum_of_group(r, "kept by one layer" + suffix, p), row.kept_bytes.real()));
-    const cost::setting one{
-        .on_rank = {.layers = 1, .moe_layers = experts ? 1 : 0}, .model = m, .training = step, .parallel = at};
     CHECK(close(sum_of_group(r, "sent by one layer and micro-batch" + suffix, p),
-                whole_sum(cost::layer_transfer_terms, one)));
+                sent_by_layer(list, row.layers.blocks, step, at)));
   }
   CHECK(r.flops->hardware_step - r.flops->model_step == again);
   for (std::size_t rank = 0; rank < 2; ++rank) {

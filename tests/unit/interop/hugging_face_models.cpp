@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every model of models.csv: config.json -> model -> parameter count, against the published total.
-#include <hocket/cost/model/parameters.hpp>
+#include <hocket/cost/model/list_cost.hpp>
 #include <hocket/interop/hugging_face.hpp>
 
 #include "../cost/published_models.hpp"
@@ -33,15 +33,21 @@ TEST_CASE("the groups of terms add up to the published components", "[cost][hugg
     const auto config = hocket::hugging_face::read_config(config_of(r));
     REQUIRE(config);
     const cost::model& m = config->model;
-    const cost::part all = cost::part::whole(m);
-    const cost::environment numbers(all, m);
+    const cost::layer_list list = m;
     long long embedding = 0, head = 0, norms = 0;
-    cost::for_each_term(cost::parameter_terms, numbers, [&](const auto& t) {
-      const auto value = static_cast<long long>(cost::whole(t.formula, numbers).value());
+    const auto add = [&](const cost::term_view& t) {
+      const auto value = static_cast<long long>(t.amount().num());
       if (t.name.find("embedding") != t.name.npos) embedding += value;
       if (t.name.find("head") != t.name.npos) head += value;
-      if (t.name == "layer norms" || t.name == "final norm" || t.name == "query and key norm") norms += value;
-    });
+      if (t.name == "norms" || t.name == "final norm") norms += value;
+    };
+    cost::for_each_term(cost::end_parameter_terms, cost::numbers_of(cost::setting{.sizes = list.sizes}), add);
+    for (const cost::repeated_layer& run : list.layers)
+      for (const cost::block& b : run.blocks)
+        cost::visit_block(b, {.on_rank = {.layers = run.count}, .sizes = list.sizes},
+                          [&](const cost::block_terms& lists, const cost::numbers_view& numbers) {
+                            cost::for_each_term(lists.parameters, numbers, add);
+                          });
     // BLOOM's norm of the embedding counts as a norm in the file.
     const long long embedding_norm = m.embedding_norm ? 2 * m.hidden : 0;
     CHECK(embedding - embedding_norm == csv::number(r, "embedding_params"));

@@ -46,16 +46,15 @@ double bytes_by_formula(const cost::model& m, cost::training t, const strategy& 
   const pipeline::shape shape{.ranks = static_cast<std::uint32_t>(s.how.pp),
                               .chunks = static_cast<std::uint32_t>(s.how.vp),
                               .micro_batches = static_cast<std::uint32_t>(batches)};
-  for (const cost::part& x : cost::even_parts(m, s.how)) {
-    const auto rank = static_cast<std::uint32_t>(x.rank);
+  const cost::layer_list list = m;
+  const auto ranks = cost::layers_of_ranks(list, s.how, {}, {.activation = s.replay_activation}).value();
+  for (const cost::rank_layers& on : ranks) {
+    const auto rank = static_cast<std::uint32_t>(on.ends.rank);
     const std::int64_t chunks = s.zero_bubble ? pipeline::zero_bubble::make_interleaved(shape)->peak_in_flight(rank)
                               : s.how.vp == 1 ? pipeline::one_f_one_b::make(shape)->peak_in_flight(rank)
                                               : pipeline::interleaved::make(shape)->peak_in_flight(rank);
-    const auto passes = [&](std::int64_t layers) { return (chunks * layers + s.how.vp - 1) / s.how.vp; };
-    const cost::held held{passes(x.layers), passes(x.moe_layers), std::min(chunks, batches)};
-    const auto peak =
-        cost::peak_memory(m, t, s.how, x, held, cost::replay_set{.activation = s.replay_activation}).value();
-    most = std::max(most, peak.total_bytes().real());
+    const cost::held_share held{cost::rational(chunks) / cost::rational(s.how.vp), std::min(chunks, batches)};
+    most = std::max(most, cost::memory_of_rank(list, on, t, s.how, held).value().peak.total_bytes().real());
   }
   return most;
 }
@@ -127,9 +126,9 @@ TEST_CASE("a strategy's price is that of the formulas, one by one", "[planner][s
       if (x.of.zero_bubble) continue;
       cost::training t = step(batch);
       t.micro_batch = x.of.micro_batch;
-      const auto predicted =
-          cost::predict_step(m, t, x.of.how, on.rates,
-                             cost::even_stages(m, x.of.how, cost::replay_set{.activation = x.of.replay_activation}));
+      const cost::layer_list list = m;
+      const auto ranks = cost::layers_of_ranks(list, x.of.how, {}, {.activation = x.of.replay_activation}).value();
+      const auto predicted = cost::predict_step(list, t, x.of.how, on.rates, ranks);
       REQUIRE(predicted);
       CHECK(std::fabs(predicted->step_time().count() * 1e9 - static_cast<double>(x.cost.step.count())) <
             2 + 1e-9 * static_cast<double>(x.cost.step.count()));
@@ -143,7 +142,7 @@ TEST_CASE("a strategy that needs just the memory of a device fits", "[planner][s
   const auto found = solve(strategy_problem{llama_13b, step(32), on}).value();
   REQUIRE(found.front.size() > 3);
   for (std::size_t first = 0; first < found.front.size(); ++first) {
-    on.memory = found.front[first].cost.memory;
+    on.memory = {found.front[first].cost.memory, hocket::bytes(0)};
     const auto less = solve(strategy_problem{llama_13b, step(32), on}).value();
     REQUIRE(less.front.size() == found.front.size() - first);
     for (std::size_t i = 0; i < less.front.size(); ++i) CHECK(less.front[i].of == found.front[first + i].of);
@@ -300,7 +299,7 @@ TEST_CASE("the front is that of brute force over the same space", "[planner][str
     CHECK(static_cast<std::int64_t>(all.size()) == found->evaluated);
     std::int64_t fitting = 0;
     for (const auto& x : all) {
-      if (x.cost.memory > on.memory) continue;
+      if (!on.memory.fits(x.cost.memory)) continue;
       ++fitting;
       bool covered = false;
       for (const auto& y : found->front)

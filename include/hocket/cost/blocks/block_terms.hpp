@@ -17,8 +17,8 @@ struct block_terms {
   term_list_view saved{};       ///< bytes that one layer keeps of one micro-batch for its backward pass
   term_list_view state{};       ///< bytes that one layer keeps of one sequence of s tokens to generate the next
   term_list_view moment{};      ///< bytes that live for a moment of its backward pass on one rank
-  term_list_view moved{};       ///< bytes that element-wise work reads and writes forward, as moved_byte_terms
-  /// Bytes that one layer sends for one micro-batch, as layer_transfer_terms, over its three groups of ranks.
+  term_list_view moved{};       ///< bytes that element-wise work reads and writes forward, each once
+  /// Bytes that one layer sends for one micro-batch, over its three groups of ranks.
   term_list_view tensor_transfers{}, context_transfers{}, expert_transfers{};
 };
 
