@@ -25,6 +25,8 @@ inline constexpr auto full = byte * (s * b * h) * literal(2);
 /// Weights and optimizer take 18 bytes a parameter, or 6 and 12 over the replicas with its distributed optimizer. Norms
 /// and router are copied, experts divided over ep etp, latent attention over tp. Needs: model, training, parallel.
 namespace megatron {
+inline constexpr auto latent = named("latent", "latent");
+inline constexpr auto L_m = named("moe_layers", "L_m");
 inline constexpr auto latent_weights = choose(least(r_q, 1), h* a*(d_n + d_r), r_q*(h + a * (d_n + d_r) + n_w)) +
                                        r_k * (h + a * (d_n + d_v) + n_w) + h * d_r + a * d_v * h;
 inline constexpr auto attention_weights = define("A", choose(latent, 2 * h * d * (a + g), latent_weights));

@@ -110,7 +110,6 @@ TEST_CASE("models, steps and splits of which nothing is said", "[cost][defaults]
   is_zero_but<cost::replay_set>({{"gather", 1}});
   is_zero_but<cost::machine>({{"host_overlap", 1}});
   is_zero_but<cost::measured_run>({{"devices", 1}});
-  is_zero_but<cost::strategy_batch>({{"micro_batch", 1}, {"global_batch", 1}});
   is_zero_but<cost::step_numbers>({{"devices", 1}});
   is_zero_but<cost::detail::layer_numbers>({{"host_overlap", 1}, {"layer_count", 1}});
   const cost::held_share one;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // FLOPs and memory against the output of other systems' own functions, each in its convention.
-#include <hocket/cost/model/flops.hpp>
-#include <hocket/cost/model/parameters.hpp>
+#include <hocket/cost/model/list_cost.hpp>
 #include "closed_forms.hpp"
 
 #include <algorithm>

@@ -145,7 +145,7 @@ TEST_CASE("what is no matrix is little, in every family", "[cost][muon]") {
     const auto held = cost::count_rank_parameters(list, ranks->front(), two);
     REQUIRE(held);
     std::int64_t dense = 0, experts = 0, tables = 0;
-    for (const cost::repeated_layer& each : ranks->front().layers) {
+    for (const cost::rank_run& each : ranks->front().layers) {
       const auto some = cost::matrices_of(each.blocks, list.sizes.hidden, two, each.count);
       dense += elements_of(some.dense);
       experts += elements_of(some.expert);

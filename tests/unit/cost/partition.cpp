@@ -257,14 +257,16 @@ TEST_CASE("activations under full recompute: inputs of all layers in flight, one
           "[cost][partition]") {
   const cost::training t{.sequence = 8, .micro_batch = 2, .global_batch = 8};
   const cost::parallel full{.recompute = cost::recompute::full};
-  const rational whole = cost::layer_activation_bytes(small, t, {}).value(), input(2 * 2 * 8 * 64);
+  const cost::layer_list list = small;
+  const cost::rank_layers none_again = cost::layers_of_ranks(list, {}).value()[0];
+  const cost::rank_layers all_again = cost::layers_of_ranks(list, full).value()[0];
+  const rational whole = cost::layer_activation_bytes(list, list.layers[0].blocks, t, {}).value(), input(2 * 2 * 8 * 64);
   const rational ends = rational(2) * input + rational((2 + 4) * 2 * 8 * 256);  // norm and head; logits
   for (const std::int64_t passes : {0, 5, 9}) {
-    const cost::held held{.layer_passes = passes};
-    CHECK(cost::activation_bytes(small, t, full, cost::part::whole(small), held).value() ==
+    const cost::held_share held{.layers = rational(passes) / rational(9), .embedding_passes = 0};
+    CHECK(cost::memory_of_rank(list, all_again, t, full, held)->activation_bytes ==
           rational(passes) * input + whole + ends);
-    CHECK(cost::activation_bytes(small, t, {}, cost::part::whole(small), held).value() ==
-          rational(passes) * whole + ends);
+    CHECK(cost::memory_of_rank(list, none_again, t, {}, held)->activation_bytes == rational(passes) * whole + ends);
   }
 }
 
@@ -303,23 +305,6 @@ TEST_CASE("a module predicts with experts wherever the model has some", "[cost][
     CHECK(cost::layer_activation_bytes(list, module.blocks, t, {.recompute = cost::recompute::full}).value() ==
           rational(2 * 8 * 64));
   }
-}
-
-TEST_CASE("a model as a sequence has each of its layers once", "[cost][partition]") {
-  for (const std::int64_t moe : {0, 4, 9})
-    for (const std::int64_t modules : {0, 2}) {
-      cost::model m = small;
-      m.moe_layers = moe;
-      m.mtp_layers = modules;
-      std::vector<cost::layer_run> expected{{cost::layer_kind::embedding, 1}};
-      const std::pair<cost::layer_kind, std::int64_t> runs[] = {{cost::layer_kind::dense, 9 - moe},
-                                                                {cost::layer_kind::experts, moe},
-                                                                {cost::layer_kind::prediction, modules}};
-      for (const auto& [kind, count] : runs)
-        if (count != 0) expected.push_back({kind, count});
-      expected.push_back({cost::layer_kind::head, 1});
-      CHECK(cost::layer_runs(m) == expected);
-    }
 }
 
 TEST_CASE("a list written from numbers of layers has each of them, as many with a window and with experts",
