@@ -223,9 +223,10 @@ TEST_CASE("rows of the guide's tables, as printed and corrected", "[cost]") {
                           .counted = {.attention = cost::attention_count::full},
                           .largest_layer = {1000, 0}};
   std::vector<std::pair<std::string, cost::rational>> printed, corrected;
-  cost::for_each_term(guide::guide_printed, cost::numbers_of(all),
+  const cost::environment numbers(all.on_rank, all.in_flight, n, gpt_like, t, p, all.counted, all.largest_layer);
+  cost::for_each_term(guide::guide_printed, numbers,
                       [&](const auto& row) { printed.emplace_back(row.name, row.amount()); });
-  cost::for_each_term(guide::guide_corrected, cost::numbers_of(all), [&](const auto& row) {
+  cost::for_each_term(guide::guide_corrected, numbers, [&](const auto& row) {
     CHECK(!row.source.empty());
     corrected.emplace_back(row.name, row.amount());
   });
@@ -277,8 +278,8 @@ TEST_CASE("rows of the guide's tables, as printed and corrected", "[cost]") {
     cost::visit_block(
         b,
         {.on_rank = all.on_rank, .sizes = list.sizes, .training = t, .parallel = p, .counted = all.counted},
-        [&](const cost::block_terms& lists, const cost::numbers_view& numbers) {
-          cost::for_each_term(lists.forward, numbers, check_product);
+        [&](const cost::block_terms& lists, const cost::numbers_view& of_block) {
+          cost::for_each_term(lists.forward, of_block, check_product);
         });
   cost::for_each_term(cost::end_flop_terms, cost::numbers_of(all), check_product);
   CHECK(products == cost::rational(5));

@@ -303,7 +303,8 @@ TEST_CASE("once per step the rank with most to send decides, and the rank with m
       const auto step = cost::predict_step(m, t, p, all_rates).value();
       double sent = 0, moved = 0;
       const cost::layer_list list = m;
-      for (const cost::rank_layers& on_rank : cost::layers_of_ranks(list, p).value()) {
+      const auto ranks = cost::layers_of_ranks(list, p).value();
+      for (const cost::rank_layers& on_rank : ranks) {
         const auto n = cost::count_rank_parameters(list, on_rank, p).value();
         sent = std::fmax(sent, sent_by(n, 8, 2));
         moved = std::fmax(moved, moved_by(n));

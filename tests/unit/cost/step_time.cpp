@@ -34,7 +34,8 @@ TEST_CASE("measured B200 memory: mean within 1.5 %, worst within 3 %", "[cost]")
     t.fused_loss = true;
     t.workspace = cost::workspace::megatron_te;
     double most = 0;
-    for (const auto& on_rank : cost::layers_of_ranks(steps[i].model, steps[i].parallel).value()) {
+    const auto ranks = cost::layers_of_ranks(steps[i].model, steps[i].parallel).value();
+    for (const auto& on_rank : ranks) {
       const auto held = cost::held_share_by_1f1b(t, steps[i].parallel, on_rank.ends.rank).value();
       const auto memory = cost::memory_of_rank(steps[i].model, on_rank, t, steps[i].parallel, held).value();
       most = std::max(most, memory.peak.total_bytes().real());
@@ -96,7 +97,8 @@ TEST_CASE("measured B200 rows with experts: memory as for dense rows; time once 
     t.fused_loss = true;
     t.workspace = cost::workspace::megatron_te;
     double most = 0;
-    for (const auto& on_rank : cost::layers_of_ranks(steps[i].model, steps[i].parallel).value()) {
+    const auto ranks = cost::layers_of_ranks(steps[i].model, steps[i].parallel).value();
+    for (const auto& on_rank : ranks) {
       const auto held = cost::held_share_by_1f1b(t, steps[i].parallel, on_rank.ends.rank).value();
       const auto memory = cost::memory_of_rank(steps[i].model, on_rank, t, steps[i].parallel, held).value();
       most = std::max(most, memory.peak.total_bytes().real());
