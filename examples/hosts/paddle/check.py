@@ -56,12 +56,14 @@ def paddle(script, *arguments, mode="off", preload=PRELOAD, threads=None):
 
 
 def rules(rows):
-    """For each op, the earlier ops that it must wait for by the rules. rows: (reads, writes, chains, after)."""
-    last_write, readers, last_in_chain, before = {}, {}, {}, []
-    for op, (reads, writes, chains, _) in enumerate(rows):
+    """For each op, the earlier ops that it must wait for by the rules. rows: (reads, writes, chains, after, alone)."""
+    last_write, readers, last_in_chain, before, last_alone = {}, {}, {}, [], None
+    for op, (reads, writes, chains, _, alone) in enumerate(rows):
         waits = {last_write[v] for v in (*reads, *writes) if v in last_write}
         waits |= {r for v in writes for r in readers.get(v, ())}
         waits |= {last_in_chain[c] for c in chains if c in last_in_chain}
+        waits |= set(range(op)) if alone else set() if last_alone is None else {last_alone}
+        last_alone = op if alone else last_alone
         before.append(waits - {op})
         for v in writes:
             last_write[v], readers[v] = op, set()
@@ -115,10 +117,10 @@ def check_orders(folder):
             rows = list(csv.DictReader(file))
         ops += len(rows)
         numbers = lambda row, *columns: [[int(v) for v in row[c].split()] for c in columns]
-        known = [(*numbers(r, "reads", "writes"), {r["kind"]} - {"compute"}, ()) for r in rows]
+        known = [(*numbers(r, "reads", "writes"), {r["kind"]} - {"compute"}, (), False) for r in rows]
         chains = [({"random"} if r["draws"] == "1" else set()) | ({r["kind"]} & {"collective"}) for r in rows]
         stored = [
-            (reads, writes, chain, after)
+            (reads, writes, chain, after, r["alone"] == "1")
             for r, chain in zip(rows, chains)
             for reads, writes, after in [numbers(r, "storage_read", "storage_written", "after")]
         ]

@@ -81,6 +81,96 @@ def view_in_branch(a, x, zero):
     return read, ops.add_(x, paddle.full([1], 100.0)), 2 * A
 
 
+def hundred_more(x):
+    """Written in place."""
+    return ops.add_(x, paddle.full([1], 100.0))
+
+
+def in_place(a, x, zero):
+    """The result of an op in place is read late, and then the operand is written again. No view is in the program."""
+    read = ops.relu_(x) + zero
+    return read, ops.exp_(x), 2 * A
+
+
+def in_place_shape(a, x, zero):
+    """A result with another shape is read late, and then the operand is written."""
+    read = ops.unsqueeze_(ops.reshape_(x, [2, 2]), [0]) + zero
+    return read, hundred_more(x), 2 * A
+
+
+def cond_result(a, x, zero):
+    """The result of a branch, which is a view made there, is read late, and then its base is written."""
+    view = paddle.static.nn.cond(paddle.sum(a) > 0, lambda: ops.view_shape(x, [2, 2]), lambda: ops.view_shape(a, [2, 2]))
+    return view + zero, hundred_more(x), 2 * A
+
+
+def cond_passes(a, x, zero):
+    """A branch returns what it is given. That is read late, and then written under its own name."""
+    same = paddle.static.nn.cond(paddle.sum(a) > 0, lambda: x, lambda: a * 1.0)
+    return same + zero, hundred_more(x), 2 * A
+
+
+def cond_writes(a, x, zero):
+    """A tensor is read late, and then a branch writes a view of it that it makes itself."""
+    read = x + zero
+    doubled = lambda: ops.scale_(ops.view_shape(x, [2, 2]), 2.0, 1.0, True)
+    return read, paddle.static.nn.cond(paddle.sum(a) > 0, doubled, lambda: ops.view_shape(a, [2, 2]) * 1.0), 2 * A
+
+
+def in_branch(a, x, zero):
+    """Both in a branch: a view that was made outside is read late, and then its base is written."""
+    view = ops.view_shape(x, [2, 2])
+    big = paddle.static.data("big", [300, 300], "float32")
+
+    def branch():
+        read = view + paddle.sum(paddle.matmul(paddle.matmul(big, big), big)) * 0.0
+        return read, hundred_more(x)
+
+    read, written = paddle.static.nn.cond(paddle.sum(a) > 0, branch, lambda: (view * 1.0, x * 1.0))
+    return read, written + zero, 2 * A
+
+
+def rounds(body, value):
+    """Two rounds of a loop over a value."""
+    more = lambda i, value: [i + 1, body(value)]
+    first = paddle.full([1], 0, "int64")
+    return paddle.static.nn.while_loop(lambda i, value: i < 2, more, [first, value])[1]
+
+
+def while_result(a, x, zero):
+    """A loop makes a view of its own, which is read late, and then its base is written."""
+    return rounds(lambda v: ops.view_shape(x, [4]), a * 1.0) + zero, hundred_more(x), 2 * A
+
+
+def while_passes(a, x, zero):
+    """A loop writes a view that it is given and returns it. That is read late, and then its base is written."""
+    looped = rounds(lambda v: ops.scale_(v, 1.0, 0.0, True), ops.view_shape(x, [2, 2]))
+    return looped + zero, hundred_more(x), 2 * A
+
+
+def while_writes(a, x, zero):
+    """A tensor is read late, and then a loop writes it under a name of its own."""
+    read = x + zero
+    return read, rounds(lambda v: ops.scale_(v, 2.0, 1.0, True), x), 2 * A
+
+
+def cond_in_while(a, x, zero):
+    """A branch of a loop makes a view; it is read late, and then its base is written."""
+    view = lambda: ops.view_shape(x, [4])
+    looped = rounds(lambda v: paddle.static.nn.cond(paddle.sum(v) > 0, view, lambda: v * 1.0), a * 1.0)
+    return looped + zero, hundred_more(x), 2 * A
+
+
+def set_storage(a, x, zero):
+    """A tensor gets the storage of another and is read late, and then that is written."""
+    return ops.set_(a * 5.0, x, [4], [1], 0) + zero, hundred_more(x), 2 * A
+
+
+def fetched_view(a, x, zero):
+    """A view is fetched; its base is overwritten late."""
+    return ops.view_shape(x, [2, 2]), ops.add_(x, paddle.full([1], 100.0) + zero), 2 * A
+
+
 RACES = (
     coalesce,
     coalesce_reverse,
@@ -90,6 +180,18 @@ RACES = (
     in_place_coalesce,
     view_of_result,
     view_in_branch,
+    in_place,
+    in_place_shape,
+    cond_result,
+    cond_passes,
+    cond_writes,
+    in_branch,
+    while_result,
+    while_passes,
+    while_writes,
+    cond_in_while,
+    set_storage,
+    fetched_view,
 )
 
 
