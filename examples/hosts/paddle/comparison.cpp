@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -155,6 +156,25 @@ void write_program(const std::string& path, const instruction_list& list) {
   std::fclose(out);
 }
 
+// One row for each variable that does not own its storage: the variables that do.
+void write_owners(const std::string& path, const instruction_list& list) {
+  std::FILE* const out = std::fopen(path.c_str(), "w");
+  if (out == nullptr) return;
+  const storage_access storage(list);
+  std::set<int> variables;
+  for (std::uint32_t n = 0; n < list.size(); ++n) {
+    paddle_access::for_each_read(list, n, [&](int v) { variables.insert(v); });
+    paddle_access::for_each_write(list, n, [&](int v) { variables.insert(v); });
+  }
+  std::fputs("variable,owners\n", out);
+  for (const int v : variables) {
+    std::string owners;
+    storage.for_each_part(list, v, [&](int part) { print(owners, "%d ", part); });
+    if (!owners.empty()) std::fprintf(out, "%d,%s\n", v, owners.c_str());
+  }
+  std::fclose(out);
+}
+
 }  // namespace
 
 double now_us() {
@@ -195,6 +215,7 @@ void compare(const builder& b, const instruction_list& list, const dependency_op
   if (folder == nullptr) return;
   const std::string stem = std::string(folder) + "/" + std::to_string(number++) + ".";
   write_program(stem + "program.csv", list);
+  write_owners(stem + "owners.csv", list);
   write_edges(stem + "paddle.csv", theirs);
   write_edges(stem + "kept.csv", ours->graph().edges());
   write_edges(stem + "storage.csv", storage->graph().edges());

@@ -263,10 +263,11 @@ class storage_access {
       const tensor_of tensor{value, k};
       const std::vector<tensor_of>& owners = storage.owners(tensor);
       if (owners.size() == 1 && owners.front() == tensor) continue;
-      const auto v = static_cast<std::size_t>(numbering::variable(variables, k));
-      const std::size_t first = parts_.size();
+      const int variable = numbering::variable(variables, k);
+      if (owners.size() == 1 && numbers.of(owners.front()) == variable) continue;  // it goes by the owner's variable
+      const auto v = static_cast<std::size_t>(variable);
+      parts_at_[v] = {parts_.size(), owners.size()};
       for (const tensor_of& owner : owners) parts_.push_back(numbers.of(owner));
-      parts_at_[v] = {first, owners.size()};
       if (are_results) is_result_[v] = !is_of_buffer(value);
     }
   }

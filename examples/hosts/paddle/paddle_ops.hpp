@@ -33,14 +33,15 @@ struct op_traits {
   bool coalesces = false;        ///< result 1 is a buffer, and result 0 its parts
   bool takes_storage = false;    ///< `set`: the result gets the storage of operand 1
   bool pops = false;             ///< its results were pushed to a stack
+  bool is_list = false;          ///< makes a list of tensors, or takes tensors out of one
   bool may_share = false;        ///< each result may be the storage of each operand
   bool may_be_strided = false;   ///< ... if the kernel that was chosen for it is a strided one
   std::vector<shared> in_place;  ///< written as the results
   std::vector<shared> views;     ///< the same storage, not written by name
 
   [[nodiscard]] bool has_alias() const noexcept {
-    return !is_known || coalesces || takes_storage || pops || may_share || may_be_strided || !in_place.empty() ||
-           !views.empty();
+    return !is_known || coalesces || takes_storage || pops || is_list || may_share || may_be_strided ||
+           !in_place.empty() || !views.empty();
   }
 };
 
@@ -136,6 +137,7 @@ inline op_traits read_traits(const std::string& name) {
   if (yaml == nullptr) {
     t.is_known = is_structure(name);
     t.pops = name == "cf.tuple_pop";
+    t.is_list = name == "builtin.combine" || name == "builtin.slice" || name == "builtin.split";
     t.may_share = !t.is_known || name.starts_with("pd_op.select_") || name == "builtin.shadow_output";
     return t;
   }

@@ -98,6 +98,12 @@ def in_place_shape(a, x, zero):
     return read, hundred_more(x), 2 * A
 
 
+def in_place_list(a, x, zero):
+    """Of a list that is updated in place, one tensor is read late under its new name, and then written under its old."""
+    scaled, _ = ops.check_finite_and_unscale_([a * 1.0, x], paddle.full([1], 1.0))
+    return scaled[1] + zero, hundred_more(x), 2 * A
+
+
 def cond_result(a, x, zero):
     """The result of a branch, which is a view made there, is read late, and then its base is written."""
     view = paddle.static.nn.cond(paddle.sum(a) > 0, lambda: ops.view_shape(x, [2, 2]), lambda: ops.view_shape(a, [2, 2]))
@@ -182,6 +188,7 @@ RACES = (
     view_in_branch,
     in_place,
     in_place_shape,
+    in_place_list,
     cond_result,
     cond_passes,
     cond_writes,
