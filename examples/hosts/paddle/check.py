@@ -36,6 +36,7 @@ def paddle(script, *arguments, mode="off", preload=PRELOAD, threads=None):
     libraries = [preload] + ([BUILD / "libhocket_paddle_threads.so"] if threads else [])
     environment = os.environ | {
         "HOCKET_PADDLE": mode,
+        "HOCKET_CUSTOM_OP": str(BUILD / "libhocket_paddle_custom_op.so"),
         "LD_PRELOAD": " ".join(map(str, libraries)),
         "OMP_NUM_THREADS": "1",
         "GLOG_minloglevel": "2",
@@ -194,11 +195,19 @@ def check_threads():
 
 def check_races():
     print("shared storage")
-    ours, _ = paddle("races.py", RUNS, mode="replace")
+    ours, notes = paddle("races.py", RUNS, mode="replace")
     for name, right, runs in ours:
         expect(int(right) == RUNS, f"{name}: right in {right} of {runs} runs")
+    said = [note for note in notes if "does not say" in note]
+    expect(len(said) == 1 and "custom_op.hocket_same" in said[0], f"an op that nothing describes: {' '.join(said)}")
     own, _ = paddle("races.py", 10)
     print("       Paddle's own edges: right in", ", ".join(f"{name} {right} of {runs}" for name, right, runs in own))
+    ours, _ = paddle("races.py", RUNS, "--each-op", mode="replace")
+    wrong = [f"{name} {right} of {runs}" for name, right, runs in ours if right != runs]
+    expect(len(ours) > 20 and not wrong, f"{len(ours)} ops in place, generated: right in all {RUNS} runs {' '.join(wrong)}")
+    own, _ = paddle("races.py", 10, "--each-op")
+    always = sum(right == runs for _, right, runs in own)
+    print(f"       Paddle's own edges: {always} of {len(own)} right in all 10 runs")
 
 
 def check_refusals():

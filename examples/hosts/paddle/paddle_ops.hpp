@@ -82,8 +82,8 @@ inline bool draws_unsaid(std::string_view name) {
 
 // Kernels whose result is the storage of the operand though neither a map nor a layout says it.
 inline bool shares_unsaid(std::string_view name) {
-  constexpr std::string_view names[] = {"npu_identity", "shadow_feed", "shadow_feed_tensors", "share_data",
-                                        "view_shape"};
+  constexpr std::string_view names[] = {
+      "npu_identity", "onednn_to_paddle_layout", "shadow_feed", "shadow_feed_tensors", "share_data", "view_shape"};
   return std::ranges::binary_search(names, plain_name(name));
 }
 
