@@ -82,11 +82,11 @@ namespace example {
 
 /// The same list, with what the kernels do behind the executor's back.
 ///
-/// Variables that share storage are told as the variables that own it: the result of an in-place op as its operand, a
-/// view as its base, a coalesced buffer as its tensors, the result of an `if` or `while` as what its blocks yield. One
-/// reader of such a result does not want what its storage holds by then: a fetch stands at the end of the program and
-/// asks for the value. It reads a variable of its own, ~result, which the op that makes the result writes too, and must
-/// come before the next op that overwrites the storage.
+/// Variables that share storage are reported as the variables that own it. The result of an in-place op is its operand,
+/// a view its base, a coalesced buffer its tensors, the result of an `if` or `while` what its blocks yield. One reader
+/// of such a result wants the value and not what its storage holds later: a fetch, at the end of the program. It reads
+/// a variable of its own, ~result, which the op that makes the result writes too. So it comes before the next op that
+/// overwrites the storage.
 ///
 /// An op that no registry of Paddle describes may do anything: it waits for all ops before it, and all after it wait.
 class storage_access {
@@ -242,7 +242,8 @@ class storage_access {
 
   // Where the list is a block of an `if` or `while`, values from outside may share storage with each other.
   void note_surroundings(const instruction_list& list, value_storage& storage, numbering& numbers) {
-    const ::pir::Operation* const some = list.empty() ? nullptr : list.front()->Operation();
+    const auto found = std::ranges::find_if(list, [](const instruction* i) { return i->Operation() != nullptr; });
+    const ::pir::Operation* const some = found == list.end() ? nullptr : (*found)->Operation();
     const ::pir::Operation* const around = some == nullptr ? nullptr : some->GetParentOp();
     if (around == nullptr || around->info().name() == std::string_view("builtin.module")) return;
     for (std::size_t i = 0; i < different_; ++i)
@@ -286,8 +287,9 @@ class storage_access {
     };
     example::for_each_inner_op(op, [&](const ::pir::Operation& inner) {
       const op_traits& t = traits_of(inner);
-      for (const auto& pair : t.in_place)
-        if (pair.operand < inner.num_operands()) note(inner.operand_source(pair.operand), inner_writes_);
+      for (const auto* const map : {&t.in_place, &t.views})
+        for (const auto& pair : *map)
+          if (pair.operand < inner.num_operands()) note(inner.operand_source(pair.operand), inner_writes_);
       for (std::uint32_t r = 0; t.pops && r < inner.num_results(); ++r) note(inner.result(r), inner_reads_);
     });
   }

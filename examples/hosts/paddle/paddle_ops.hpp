@@ -37,7 +37,7 @@ struct op_traits {
   bool may_share = false;        ///< each result may be the storage of each operand
   bool may_be_strided = false;   ///< ... if the kernel that was chosen for it is a strided one
   std::vector<shared> in_place;  ///< written as the results
-  std::vector<shared> views;     ///< the same storage, not written by name
+  std::vector<shared> views;     ///< the same, as its view map has it
 
   [[nodiscard]] bool has_alias() const noexcept {
     return !is_known || coalesces || takes_storage || pops || is_list || may_share || may_be_strided ||
