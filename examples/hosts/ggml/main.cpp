@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "decoder.hpp"
+#include "effects.hpp"
 #include "ggml_access.hpp"
 
 namespace {
@@ -135,7 +136,7 @@ int run_hocket(decoder& model, stream_id streams, const measured& theirs, const 
 
 int main() {
   ggml_cpu_init();
-  int differing = 0;
+  int differing = example::effects_check::run();
   for (const auto where : {example::placement::separate, example::placement::reused}) {
     decoder model(where);
     const measured alone = run_ggml(model, 1), together = run_ggml(model, 2);

@@ -36,6 +36,7 @@ def paddle(script, *arguments, mode="off", preload=PRELOAD, threads=None):
     libraries = [preload] + ([BUILD / "libhocket_paddle_threads.so"] if threads else [])
     environment = os.environ | {
         "HOCKET_PADDLE": mode,
+        "HOCKET_CUSTOM_OP": str(BUILD / "libhocket_paddle_custom_op.so"),
         "LD_PRELOAD": " ".join(map(str, libraries)),
         "OMP_NUM_THREADS": "1",
         "GLOG_minloglevel": "2",
@@ -56,12 +57,14 @@ def paddle(script, *arguments, mode="off", preload=PRELOAD, threads=None):
 
 
 def rules(rows):
-    """For each op, the earlier ops that it must wait for by the rules. rows: (reads, writes, chains, after)."""
-    last_write, readers, last_in_chain, before = {}, {}, {}, []
-    for op, (reads, writes, chains, _) in enumerate(rows):
+    """For each op, the earlier ops that it must wait for by the rules. rows: (reads, writes, chains, after, alone)."""
+    last_write, readers, last_in_chain, before, last_alone = {}, {}, {}, [], None
+    for op, (reads, writes, chains, _, alone) in enumerate(rows):
         waits = {last_write[v] for v in (*reads, *writes) if v in last_write}
         waits |= {r for v in writes for r in readers.get(v, ())}
         waits |= {last_in_chain[c] for c in chains if c in last_in_chain}
+        waits |= set(range(op)) if alone else set() if last_alone is None else {last_alone}
+        last_alone = op if alone else last_alone
         before.append(waits - {op})
         for v in writes:
             last_write[v], readers[v] = op, set()
@@ -115,10 +118,10 @@ def check_orders(folder):
             rows = list(csv.DictReader(file))
         ops += len(rows)
         numbers = lambda row, *columns: [[int(v) for v in row[c].split()] for c in columns]
-        known = [(*numbers(r, "reads", "writes"), {r["kind"]} - {"compute"}, ()) for r in rows]
+        known = [(*numbers(r, "reads", "writes"), {r["kind"]} - {"compute"}, (), False) for r in rows]
         chains = [({"random"} if r["draws"] == "1" else set()) | ({r["kind"]} & {"collective"}) for r in rows]
         stored = [
-            (reads, writes, chain, after)
+            (reads, writes, chain, after, r["alone"] == "1")
             for r, chain in zip(rows, chains)
             for reads, writes, after in [numbers(r, "storage_read", "storage_written", "after")]
         ]
@@ -192,11 +195,19 @@ def check_threads():
 
 def check_races():
     print("shared storage")
-    ours, _ = paddle("races.py", RUNS, mode="replace")
+    ours, notes = paddle("races.py", RUNS, mode="replace")
     for name, right, runs in ours:
         expect(int(right) == RUNS, f"{name}: right in {right} of {runs} runs")
+    said = [note for note in notes if "does not say" in note]
+    expect(len(said) == 1 and "custom_op.hocket_same" in said[0], f"an op that nothing describes: {' '.join(said)}")
     own, _ = paddle("races.py", 10)
     print("       Paddle's own edges: right in", ", ".join(f"{name} {right} of {runs}" for name, right, runs in own))
+    ours, _ = paddle("races.py", RUNS, "--each-op", mode="replace")
+    wrong = [f"{name} {right} of {runs}" for name, right, runs in ours if right != runs]
+    expect(len(ours) > 20 and not wrong, f"{len(ours)} ops in place, generated: right in all {RUNS} runs {' '.join(wrong)}")
+    own, _ = paddle("races.py", 10, "--each-op")
+    always = sum(right == runs for _, right, runs in own)
+    print(f"       Paddle's own edges: {always} of {len(own)} right in all 10 runs")
 
 
 def check_refusals():

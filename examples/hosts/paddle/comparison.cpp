@@ -11,11 +11,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "paddle_access.hpp"
 #include "paddle_answer.hpp"
+#include "unknown_ops.hpp"
 
 namespace example {
 namespace {
@@ -28,6 +30,13 @@ using paddle_access = hocket::graph_access<instruction_list>;
 using edges = std::vector<hocket::graph::edge>;
 
 constexpr int repetitions = 11;
+
+// Appends to a line. The line is printed by one call, since several programs may be analysed at the same time.
+void print(std::string& to, const char* format, auto... values) {
+  char text[512];
+  std::snprintf(text, sizeof text, format, values...);
+  to += text;
+}
 
 template <class F>
 double microseconds(F&& f) {
@@ -60,7 +69,7 @@ std::uint64_t walk(const instruction_list& list) {
 }
 
 // Ours: the adapter that knows storage, the edges, the map that the executor reads, and the matrix where it does.
-void print_times(const instruction_list& list, const dependency_options& options, double paddle_us) {
+void print_times(std::string& to, const instruction_list& list, const dependency_options& options, double paddle_us) {
   std::vector<double> whole, deps_us, map_us, walk_us;
   std::uint64_t seen = 0;
   for (int i = 0; i < repetitions; ++i) {
@@ -73,14 +82,13 @@ void print_times(const instruction_list& list, const dependency_options& options
     map_us.push_back(microseconds([&] { map = downstream_of(*(*ours)->dependencies); }));
   }
   const double first = whole.front(), ours = median(whole);
-  std::fprintf(stderr, " paddle_us=%.1f first_us=%.1f ours_us=%.1f ratio=%.1f", paddle_us, first, ours,
-               paddle_us / ours);
-  std::fprintf(stderr, " dependencies_us=%.1f map_us=%.1f walk_us=%.1f seen=%llu", median(deps_us), median(map_us),
-               median(walk_us), static_cast<unsigned long long>(seen));
+  print(to, " paddle_us=%.1f first_us=%.1f ours_us=%.1f ratio=%.1f", paddle_us, first, ours, paddle_us / ours);
+  print(to, " dependencies_us=%.1f map_us=%.1f walk_us=%.1f seen=%llu", median(deps_us), median(map_us),
+        median(walk_us), static_cast<unsigned long long>(seen));
 }
 
 // How Paddle's matrix differs from the order that its own edges make.
-void print_matrix(const builder& b, const dependencies& ours) {
+void print_matrix(std::string& to, const builder& b, const dependencies& ours) {
   const bit_matrix truth = happens_before(ours);
   const bit_matrix& theirs = *b.op_happens_before_;
   std::size_t ordered = 0, missing = 0, extra = 0;
@@ -90,11 +98,11 @@ void print_matrix(const builder& b, const dependencies& ours) {
       missing += truth[a][c] && !theirs[a][c] ? 1u : 0u;
       extra += !truth[a][c] && theirs[a][c] ? 1u : 0u;
     }
-  std::fprintf(stderr, " ordered=%zu matrix_missing=%zu matrix_extra=%zu", ordered, missing, extra);
+  print(to, " ordered=%zu matrix_missing=%zu matrix_extra=%zu", ordered, missing, extra);
 }
 
 // The order that the kernels need and Paddle's edges do not give, by the rule that asks for it.
-void print_storage(const dependencies& storage, const edges& theirs) {
+void print_storage(std::string& to, const dependencies& storage, const edges& theirs) {
   const auto found = hocket::graph::compare(storage.graph(), theirs, {.limit = storage.edge_count()}).value();
   std::size_t random = 0, shared = 0;
   for (const auto& d : found.first) {
@@ -102,8 +110,8 @@ void print_storage(const dependencies& storage, const edges& theirs) {
     const auto why = storage.why(d.pair.source, d.pair.target);
     ++(why && why->rule == hocket::graph::rule::random ? random : shared);
   }
-  std::fprintf(stderr, " storage_kept=%zu unordered_random=%zu unordered_storage=%zu storage_extra=%zu",
-               storage.edge_count(), random, shared, found.extra);
+  print(to, " storage_kept=%zu unordered_random=%zu unordered_storage=%zu storage_extra=%zu", storage.edge_count(),
+        random, shared, found.extra);
 }
 
 void write_edges(const std::string& path, const edges& list) {
@@ -128,7 +136,7 @@ void write_program(const std::string& path, const instruction_list& list) {
     });
     if (whole) put(v);
   };
-  std::fputs("op,name,kind,draws,reads,writes,storage_read,storage_written,after\n", out);
+  std::fputs("op,name,kind,draws,reads,writes,storage_read,storage_written,after,alone\n", out);
   for (std::uint32_t n = 0; n < list.size(); ++n) {
     bool random = false;
     storage.for_each_resource(list, n, [&](const auto& r) { random = random || r.kind == op_kind::random; });
@@ -143,7 +151,26 @@ void write_program(const std::string& path, const instruction_list& list) {
     storage.for_each_write(list, n, put_parts);
     std::fputc(',', out);
     storage.for_each_control(list, n, [out](std::uint32_t before) { std::fprintf(out, "%u ", before); });
-    std::fputc('\n', out);
+    std::fprintf(out, ",%d\n", storage.barrier(list, n) == hocket::graph::barrier::none ? 0 : 1);
+  }
+  std::fclose(out);
+}
+
+// One row for each variable that does not own its storage: the variables that do.
+void write_owners(const std::string& path, const instruction_list& list) {
+  std::FILE* const out = std::fopen(path.c_str(), "w");
+  if (out == nullptr) return;
+  const storage_access storage(list);
+  std::set<int> variables;
+  for (std::uint32_t n = 0; n < list.size(); ++n) {
+    paddle_access::for_each_read(list, n, [&](int v) { variables.insert(v); });
+    paddle_access::for_each_write(list, n, [&](int v) { variables.insert(v); });
+  }
+  std::fputs("variable,owners\n", out);
+  for (const int v : variables) {
+    std::string owners;
+    storage.for_each_part(list, v, [&](int part) { print(owners, "%d ", part); });
+    if (!owners.empty()) std::fprintf(out, "%d,%s\n", v, owners.c_str());
   }
   std::fclose(out);
 }
@@ -162,7 +189,9 @@ void compare(const builder& b, const instruction_list& list, const dependency_op
   const auto ours = hocket::graph::dependencies(list, options);
   dependency_options explained = options;
   explained.reasons = true;
-  const auto storage = hocket::graph::dependencies(list, storage_access(list), explained);
+  const storage_access access(list);
+  warn_of_unknown_ops(access.unknown_ops());
+  const auto storage = hocket::graph::dependencies(list, access, explained);
   if (!ours || !storage) {
     std::fprintf(stderr, "hocket: %s\n", message(ours ? storage.error() : ours.error()).c_str());
     return;
@@ -174,16 +203,19 @@ void compare(const builder& b, const instruction_list& list, const dependency_op
     return;
   }
   const bool twice = is_twice_the_same(list);
-  std::fprintf(stderr, "hocket: ops=%zu twice=%d rules=%zu kept=%zu paddle=%zu missing=%zu extra=%zu redundant=%zu",
-               list.size(), twice ? 1 : 0, ours->rule_edges(), ours->edge_count(), found->theirs, found->missing,
-               found->extra, found->redundant);
-  print_matrix(b, *ours);
-  print_storage(*storage, theirs);
-  print_times(list, options, paddle_us);
-  std::fputc('\n', stderr);
+  std::string line;
+  print(line, "hocket: ops=%zu twice=%d rules=%zu kept=%zu paddle=%zu missing=%zu extra=%zu redundant=%zu", list.size(),
+        twice ? 1 : 0, ours->rule_edges(), ours->edge_count(), found->theirs, found->missing, found->extra,
+        found->redundant);
+  print_matrix(line, b, *ours);
+  print_storage(line, *storage, theirs);
+  print_times(line, list, options, paddle_us);
+  line += '\n';
+  std::fputs(line.c_str(), stderr);
   if (folder == nullptr) return;
   const std::string stem = std::string(folder) + "/" + std::to_string(number++) + ".";
   write_program(stem + "program.csv", list);
+  write_owners(stem + "owners.csv", list);
   write_edges(stem + "paddle.csv", theirs);
   write_edges(stem + "kept.csv", ours->graph().edges());
   write_edges(stem + "storage.csv", storage->graph().edges());

@@ -13,6 +13,7 @@
 #include "comparison.hpp"
 #include "paddle_access.hpp"
 #include "paddle_answer.hpp"
+#include "unknown_ops.hpp"
 
 namespace paddle_flags {
 extern bool FLAGS_new_executor_sequential_run;
@@ -56,6 +57,7 @@ bool replace(builder& b, const instruction_list& list) {
     std::fprintf(stderr, "hocket: Paddle builds these dependencies itself: %s\n", message(ours.error()).c_str());
     return false;
   }
+  warn_of_unknown_ops(ours->unknown_ops);
   const bool twice = is_twice_the_same(list);
   std::fprintf(stderr, "hocket: replaced ops=%zu twice=%d rules=%zu kept=%zu\n", list.size(), twice ? 1 : 0,
                ours->dependencies->rule_edges(), ours->dependencies->edge_count());

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// hocket's view of the instruction list of PaddlePaddle's executor. The file to copy into your project.
+// hocket's view of the instruction list of PaddlePaddle's executor. Copy it into your project with paddle_ops.hpp and
+// paddle_storage.hpp.
 //
 //   graph_access<instruction_list>   what Paddle 3.3's own dependency builder knows: variables, its list of random ops
-//   storage_access                   what the kernels do: all ops that draw random numbers, coalesced buffers, views
+//   storage_access                   what the kernels do: all ops that draw random numbers, in-place results, views,
+//                                    coalesced buffers, the bodies of `if` and `while`
 #pragma once
 #include <paddle/fluid/framework/new_executor/instruction/instruction_base.h>
-#include <paddle/pir/include/core/block.h>
-#include <paddle/pir/include/core/builtin_attribute.h>
 #include <paddle/pir/include/core/operation.h>
-#include <paddle/pir/include/core/region.h>
 
 #include <hocket/graph/access.hpp>
 #include <hocket/graph/op_kind.hpp>
@@ -23,8 +22,11 @@
 #include <string_view>
 #include <typeinfo>
 #include <unordered_map>
-#include <unordered_set>
+#include <utility>
 #include <vector>
+
+#include "paddle_ops.hpp"
+#include "paddle_storage.hpp"
 
 namespace paddle::framework::interpreter {
 bool IsCommunicationOp(const ::pir::Operation* op);
@@ -41,13 +43,6 @@ inline bool is_twice_the_same(const instruction_list& list) {
   return list.size() % 2 == 0 && std::equal(list.begin(), list.begin() + half, list.begin() + half);
 }
 
-/// "dropout" of "pd_op.dropout_".
-inline std::string_view plain_name(std::string_view name) {
-  if (name.starts_with("pd_op.")) name.remove_prefix(6);
-  if (name.ends_with('_')) name.remove_suffix(1);
-  return name;
-}
-
 /// Does Paddle's own builder chain this instruction with other random ops?
 inline bool is_random_to_paddle(const instruction& i) {
   constexpr std::string_view names[] = {"pd_op.bernoulli", "pd_op.class_center_sample",
@@ -59,67 +54,6 @@ inline bool is_random_to_paddle(const instruction& i) {
   constexpr std::string_view phi_kernel = "N6paddle9framework20PhiKernelInstructionE";  // the wheel has no header
   return std::ranges::binary_search(names, std::string_view(i.Name())) && typeid(i).name() == phi_kernel;
 }
-
-/// Does a kernel of this name draw from a generator?
-inline bool draws(std::string_view name) {
-  constexpr std::string_view names[] = {"bernoulli",
-                                        "binomial",
-                                        "class_center_sample",
-                                        "cudnn_lstm",
-                                        "dirichlet",
-                                        "dpsgd",
-                                        "dropout",
-                                        "exponential",
-                                        "flash_attn",
-                                        "flash_attn_qkvpacked",
-                                        "flash_attn_unpadded",
-                                        "flash_attn_varlen_qkvpacked",
-                                        "flashmask_attention",
-                                        "fractional_max_pool2d",
-                                        "fractional_max_pool3d",
-                                        "fused_attention",
-                                        "fused_bias_dropout_residual_layer_norm",
-                                        "fused_dot_product_attention",
-                                        "fused_dropout_add",
-                                        "fused_feedforward",
-                                        "gaussian",
-                                        "gaussian_inplace",
-                                        "graph_khop_sampler",
-                                        "graph_sample_neighbors",
-                                        "gumbel_softmax",
-                                        "memory_efficient_attention",
-                                        "multinomial",
-                                        "nce",
-                                        "poisson",
-                                        "randint",
-                                        "random",
-                                        "randperm",
-                                        "rnn",
-                                        "rrelu",
-                                        "seed",
-                                        "shuffle_batch",
-                                        "standard_gamma",
-                                        "tdm_sampler",
-                                        "top_p_sampling",
-                                        "truncated_gaussian_random",
-                                        "uniform",
-                                        "uniform_inplace",
-                                        "uniform_random_batch_size_like",
-                                        "uniform_random_batch_size_like_sr",
-                                        "weighted_sample_neighbors"};
-  return std::ranges::binary_search(names, plain_name(name));
-}
-
-/// Is the first result of a kernel of this name the storage of its first operand?
-inline bool makes_view(std::string_view name) {
-  constexpr std::string_view names[] = {"as_strided",  "index_select_strided", "npu_identity",
-                                        "shadow_feed", "share_data",           "tensor_unfold",
-                                        "view_dtype",  "view_shape",           "view_slice"};
-  return std::ranges::binary_search(names, plain_name(name));
-}
-
-/// Are its results the parts of one buffer (result 0) and the buffer (result 1)?
-inline bool coalesces(std::string_view name) { return plain_name(name) == "coalesce_tensor"; }
 
 }  // namespace example
 
@@ -148,54 +82,61 @@ namespace example {
 
 /// The same list, with what the kernels do behind the executor's back.
 ///
-/// Variables that share storage are told as their parts: a coalesced buffer as its tensors, a view as its base, the
-/// result of an in-place op as its operand. One reader of such a result does not want what its storage holds by then:
-/// a fetch stands at the end of the program and asks for the value. It reads a variable of its own, ~result, which the
-/// in-place op writes too, and must come before the next op that overwrites the storage.
+/// Variables that share storage are reported as the variables that own it. The result of an in-place op is its operand,
+/// a view its base, a coalesced buffer its tensors, the result of an `if` or `while` what its blocks yield. One reader
+/// of such a result wants the value and not what its storage holds later: a fetch, at the end of the program. It reads
+/// a variable of its own, ~result, which the op that makes the result writes too. So it comes before the next op that
+/// overwrites the storage.
+///
+/// An op that no registry of Paddle describes may do anything: it waits for all ops before it, and all after it wait.
 class storage_access {
  public:
   using node = std::uint32_t;
   explicit storage_access(const instruction_list& list)
       : different_(is_twice_the_same(list) ? list.size() / 2 : list.size()) {
     first_.reserve(2 * different_ + 1);
-    traits_.reserve(different_);
-    std::unordered_map<std::string_view, traits> of_name;
-    bool shares = false;
+    effects_.reserve(different_);
+    std::unordered_map<std::string_view, const op_traits*> of_name;
     for (std::size_t i = 0; i < different_; ++i) {
       note_variables(*list[i]);
-      const auto [known, is_new] = of_name.try_emplace(list[i]->Name());
-      if (is_new) known->second = traits_of(list[i]->Name());
-      traits_.push_back(known->second);
-      note_resources(list[i]->Operation(), traits_.back());
-      shares = shares || known->second.shares;
+      ::pir::Operation* const op = list[i]->Operation();
+      const op_traits*& traits = of_name[list[i]->Name()];
+      if (traits == nullptr) {
+        traits = op == nullptr ? &traits_of_name(list[i]->Name()) : &traits_of(*op);
+        if (!traits->is_known) unknown_ops_.push_back(list[i]->Name());
+      }
+      effects_.push_back({.traits = traits, .draws = traits->draws, .is_known = traits->is_known});
+      if (op != nullptr) note_effects(*op, effects_.back());
     }
-    if (!shares) return;
-    for (const instruction* i : list) note_aliases(*i);
-    for (node n = 0; n < list.size(); ++n)
-      if (of(n).fetches) note_fetch(list, n);
+    note_storage(list);
+    note_fetches(list);
   }
 
   static std::size_t node_count(const instruction_list& l) { return l.size(); }
   void for_each_read(const instruction_list&, node n, auto&& f) const {
-    const bool values = !results_.empty() && of(n).fetches;
-    for (const int v : reads(n)) f(values && results_.contains(v) ? ~v : v);
+    const bool values = of(n).traits->fetches;
+    for (const int v : reads(n)) f(values && is_result(v) ? ~v : v);
+    for (const int v : find(inner_reads_, n)) f(v);
   }
   void for_each_write(const instruction_list&, node n, auto&& f) const {
     for (const int v : writes(n)) {
       f(v);
-      if (!results_.empty() && results_.contains(v)) f(~v);
+      if (is_result(v)) f(~v);
     }
+    for (const int v : find(inner_writes_, n)) f(v);
   }
   void for_each_part(const instruction_list&, int variable, auto&& f) const {
-    if (parts_.empty()) return;
-    const auto found = parts_.find(variable);
-    if (found == parts_.end()) return;
-    for (const int part : found->second) f(part);
+    for (const int part : parts_of(variable)) f(part);
   }
   void for_each_resource(const instruction_list&, node n, auto&& f) const {
     using hocket::graph::op_kind;
     if (of(n).draws) f(hocket::graph::ordered_resource{op_kind::random, 0});
     if (of(n).communicates) f(hocket::graph::ordered_resource{op_kind::collective, 0});
+  }
+  /// Ops of the list and of its blocks that may do anything.
+  [[nodiscard]] const std::vector<std::string>& unknown_ops() const noexcept { return unknown_ops_; }
+  [[nodiscard]] hocket::graph::barrier barrier(const instruction_list&, node n) const {
+    return of(n).is_known ? hocket::graph::barrier::none : hocket::graph::barrier::both;
   }
   /// Fetches that come before this op, though the program puts them behind it.
   void for_each_control(const instruction_list&, node n, auto&& f) const {
@@ -204,121 +145,199 @@ class storage_access {
   }
 
  private:
-  struct traits {
+  struct effects {
+    const op_traits* traits = nullptr;
     bool draws = false;
     bool communicates = false;
-    bool shares = false;
-    bool fetches = false;
+    bool is_known = true;
+    bool has_regions = false;
   };
-  static traits traits_of(std::string_view name) {
-    return {
-        .draws = example::draws(name), .shares = coalesces(name) || makes_view(name), .fetches = name == "pd_op.fetch"};
-  }
+  using variables_of_op = std::unordered_map<std::size_t, std::vector<int>>;
 
-  static std::string kernel_name(const ::pir::Operation& op) {
-    const auto name = op.attribute<::pir::StrAttribute>("op_name");  // of a kernel; else the op has its own name
-    return name ? name.AsString() : op.name();
-  }
-
-  // An `if` or `while` uses what the ops of its blocks use.
-  static void note_resources(::pir::Operation* op, traits& t) {
-    if (op == nullptr) return;
-    t.communicates = t.communicates || paddle::framework::interpreter::IsCommunicationOp(op);
-    for (std::uint32_t r = 0; r < op->num_regions(); ++r)
-      for (auto& block : op->region(r))
-        for (::pir::Operation& inner : block) {
-          t.draws = t.draws || example::draws(kernel_name(inner));
-          note_resources(&inner, t);
-        }
+  // An `if` or `while` does what the ops of its blocks do.
+  void note_effects(::pir::Operation& op, effects& e) {
+    e.communicates = paddle::framework::interpreter::IsCommunicationOp(&op);
+    e.has_regions = op.num_regions() > 0;
+    if (!e.has_regions) return;
+    example::for_each_inner_op(op, [&](const ::pir::Operation& inner) {
+      const op_traits& t = traits_of(inner);
+      if (!t.is_known) unknown_ops_.push_back(kernel_name(inner));
+      e.draws = e.draws || t.draws;
+      e.is_known = e.is_known && t.is_known;
+      e.communicates = e.communicates || paddle::framework::interpreter::IsCommunicationOp(&inner);
+    });
   }
 
   // Paddle's maps are read once, also where the list has each instruction twice.
   void note_variables(const instruction& i) {
-    for (const auto& [value, variables] : i.Inputs())
-      variables_.insert(variables_.end(), variables.begin(), variables.end());
-    first_.push_back(static_cast<std::uint32_t>(variables_.size()));
-    for (const auto& [value, variables] : i.Outputs())
-      variables_.insert(variables_.end(), variables.begin(), variables.end());
-    first_.push_back(static_cast<std::uint32_t>(variables_.size()));
+    for (const auto* const map : {&i.Inputs(), &i.Outputs()}) {
+      for (const auto& [value, variables] : *map)
+        variables_.insert(variables_.end(), variables.begin(), variables.end());
+      first_.push_back(static_cast<std::uint32_t>(variables_.size()));
+    }
   }
   [[nodiscard]] std::size_t index(node n) const { return n < different_ ? n : n - different_; }
-  [[nodiscard]] const traits& of(node n) const { return traits_[index(n)]; }
+  [[nodiscard]] const effects& of(node n) const { return effects_[index(n)]; }
   [[nodiscard]] std::span<const int> reads(node n) const { return span(2 * index(n)); }
   [[nodiscard]] std::span<const int> writes(node n) const { return span(2 * index(n) + 1); }
   [[nodiscard]] std::span<const int> span(std::size_t k) const {
     return std::span<const int>(variables_).subspan(first_[k], first_[k + 1] - first_[k]);
   }
-
-  // The pieces of storage behind a variable: its own, or those that it shares.
-  [[nodiscard]] std::vector<int> parts_of(int variable) const {
-    const auto found = parts_.find(variable);
-    return found == parts_.end() ? std::vector<int>{variable} : found->second;
+  [[nodiscard]] std::span<const int> find(const variables_of_op& map, node n) const {
+    if (map.empty()) return {};
+    const auto found = map.find(index(n));
+    return found == map.end() ? std::span<const int>() : std::span<const int>(found->second);
   }
-
-  static std::vector<int> variables_of(const auto& of_value, ::pir::Value v) {
-    const auto found = of_value.find(v);
-    return found == of_value.end() ? std::vector<int>() : found->second;
+  // The variables that own the storage behind one; none if it owns its own.
+  [[nodiscard]] std::span<const int> parts_of(int variable) const {
+    if (variable < 0 || static_cast<std::size_t>(variable) >= parts_at_.size()) return {};
+    const auto [first, count] = parts_at_[static_cast<std::size_t>(variable)];
+    return std::span<const int>(parts_).subspan(first, count);
   }
+  [[nodiscard]] bool is_result(int variable) const { return is_result_[static_cast<std::size_t>(variable)]; }
 
-  void note_aliases(const instruction& i) {
-    ::pir::Operation* const op = i.Operation();
-    const bool buffer = coalesces(i.Name());
-    if (buffer && op != nullptr && op->num_results() > 1)
-      alias(variables_of(i.Outputs(), op->result(1)), variables_of(i.Outputs(), op->result(0)));
-    else if (makes_view(i.Name()) && op != nullptr && op->num_results() > 0 && op->num_operands() > 0)
-      alias(variables_of(i.Outputs(), op->result(0)), variables_of(i.Inputs(), op->operand_source(0)));
-    if (!buffer) note_in_place(i);
-  }
+  // ---- storage ----
 
-  // An op that updates variables in place writes them, and results with numbers of their own. Which result belongs to
-  // which variable is not told, so each has them all as parts.
-  void note_in_place(const instruction& i) {
-    std::vector<int> read, updated, results;
-    for (const auto& [value, variables] : i.Inputs()) read.insert(read.end(), variables.begin(), variables.end());
-    for (const auto& [value, variables] : i.Outputs())
-      for (const int v : variables) (std::ranges::find(read, v) != read.end() ? updated : results).push_back(v);
-    if (updated.empty()) return;
-    alias(results, updated);
-    results_.insert(results.begin(), results.end());
-  }
+  // Variables of tensors; for tensors that have none in this list, numbers beyond all variables.
+  struct numbering {
+    std::unordered_map<tensor_of, int, hash_tensor> known;
+    int next = 0;
 
-  // These variables have the storage of those.
-  void alias(const std::vector<int>& these, const std::vector<int>& those) {
-    std::vector<int> parts;
-    for (const int v : those) {
-      const std::vector<int> behind = parts_of(v);
-      parts.insert(parts.end(), behind.begin(), behind.end());
+    // A list of tensors has a variable of its own, and then one for each tensor.
+    static int variable(const std::vector<int>& variables, std::size_t element) {
+      const std::size_t at = variables.size() == 1 ? 0 : element + 1;
+      return at < variables.size() ? variables[at] : variables.front();
     }
-    for (const int v : these)
-      if (std::ranges::find(those, v) == those.end() && !parts.empty()) parts_[v] = parts;
+    void note(::pir::Value value, const std::vector<int>& variables) {
+      if (variables.empty()) return;
+      const std::uint32_t count = variables.size() == 1 ? 1 : tensor_count(value);
+      for (std::uint32_t k = 0; k < count; ++k) known.emplace(tensor_of{value, k}, variable(variables, k));
+    }
+    int of(const tensor_of& t) {
+      const auto [at, is_new] = known.try_emplace(t, next);
+      if (is_new) ++next;
+      return at->second;
+    }
+  };
+
+  void note_storage(const instruction_list& list) {
+    numbering numbers;
+    for (const int v : variables_) numbers.next = std::max(numbers.next, v + 1);
+    parts_at_.resize(static_cast<std::size_t>(numbers.next));
+    is_result_.resize(parts_at_.size());
+    value_storage storage;
+    note_surroundings(list, storage, numbers);
+    for (std::size_t i = 0; i < different_; ++i) {
+      ::pir::Operation* const op = list[i]->Operation();
+      const effects& e = effects_[i];
+      if (op == nullptr || !(e.has_regions || e.traits->has_alias())) continue;
+      for (const auto& [value, variables] : list[i]->Inputs()) numbers.note(value, variables);
+      for (std::uint32_t r = 0; r < op->num_results(); ++r) {
+        const auto found = list[i]->Outputs().find(op->result(r));
+        if (found != list[i]->Outputs().end()) note_parts(found->first, found->second, storage, numbers, true);
+      }
+      if (e.has_regions) note_inner_ops(i, *op, storage, numbers);
+    }
   }
 
-  void note_fetch(const instruction_list& list, node fetch) {
-    const auto overwrites = [this](node n, const std::vector<int>& storage) {
-      for (const int v : writes(n))
-        for (const int part : parts_of(v))
-          if (std::ranges::find(storage, part) != storage.end()) return true;
-      return false;
+  // Where the list is a block of an `if` or `while`, values from outside may share storage with each other.
+  void note_surroundings(const instruction_list& list, value_storage& storage, numbering& numbers) {
+    const auto found = std::ranges::find_if(list, [](const instruction* i) { return i->Operation() != nullptr; });
+    const ::pir::Operation* const some = found == list.end() ? nullptr : (*found)->Operation();
+    const ::pir::Operation* const around = some == nullptr ? nullptr : some->GetParentOp();
+    if (around == nullptr || around->info().name() == std::string_view("builtin.module")) return;
+    for (std::size_t i = 0; i < different_; ++i)
+      for (const auto& [value, variables] : list[i]->Inputs()) numbers.note(value, variables);
+    for (std::size_t i = 0; i < different_; ++i)
+      for (const auto& [value, variables] : list[i]->Inputs()) {
+        const ::pir::Operation* const maker = value.defining_op();
+        if (maker == nullptr || maker->GetParent() != some->GetParent())
+          note_parts(value, variables, storage, numbers, false);
+      }
+  }
+
+  void note_parts(::pir::Value value, const std::vector<int>& variables, value_storage& storage, numbering& numbers,
+                  bool are_results) {
+    if (variables.empty()) return;
+    const std::uint32_t count = variables.size() == 1 ? 1 : tensor_count(value);
+    for (std::uint32_t k = 0; k < count; ++k) {
+      const tensor_of tensor{value, k};
+      const std::vector<tensor_of>& owners = storage.owners(tensor);
+      if (owners.size() == 1 && owners.front() == tensor) continue;
+      const int variable = numbering::variable(variables, k);
+      if (owners.size() == 1 && numbers.of(owners.front()) == variable) continue;  // it goes by the owner's variable
+      const auto v = static_cast<std::size_t>(variable);
+      parts_at_[v] = {parts_.size(), owners.size()};
+      for (const tensor_of& owner : owners) parts_.push_back(numbers.of(owner));
+      if (are_results) is_result_[v] = !is_of_buffer(value);
+    }
+  }
+  // Parts of a buffer are what the buffer holds, also for a fetch.
+  static bool is_of_buffer(::pir::Value value) {
+    const ::pir::Operation* const op = value.defining_op();
+    return op != nullptr && traits_of(*op).coalesces;
+  }
+
+  // What the ops of an instruction's blocks write in place, and what they take from a stack, is reported by Paddle
+  // under the name that the op uses: the storage behind it may have others.
+  void note_inner_ops(std::size_t i, ::pir::Operation& op, value_storage& storage, numbering& numbers) {
+    const auto note = [&](::pir::Value value, variables_of_op& to) {
+      for (std::uint32_t k = 0; k < tensor_count(value); ++k)
+        for (const tensor_of& owner : storage.owners({value, k})) to[i].push_back(numbers.of(owner));
     };
-    const auto makes = [this](node n, int v) { return std::ranges::find(writes(n), v) != writes(n).end(); };
-    for (const int v : reads(fetch)) {
-      if (!results_.contains(v)) continue;
-      node made = fetch;
-      while (made > 0 && !makes(made, v)) --made;
-      const std::vector<int> storage = parts_of(v);
-      node next = made + 1;
-      while (next < list.size() && !overwrites(next, storage)) ++next;
-      if (next < list.size() && !makes(next, v)) fetches_.emplace(next, fetch);
-    }
+    example::for_each_inner_op(op, [&](const ::pir::Operation& inner) {
+      const op_traits& t = traits_of(inner);
+      for (const auto* const map : {&t.in_place, &t.views})
+        for (const auto& pair : *map)
+          if (pair.operand < inner.num_operands()) note(inner.operand_source(pair.operand), inner_writes_);
+      for (std::uint32_t r = 0; t.pops && r < inner.num_results(); ++r) note(inner.result(r), inner_reads_);
+    });
   }
 
+  // ---- fetches ----
+
+  void note_fetches(const instruction_list& list) {
+    for (node n = 0; n < list.size(); ++n) {
+      if (!of(n).traits->fetches) continue;
+      for (const int v : reads(n))
+        if (is_result(v)) note_fetch(list, n, v);
+    }
+  }
+  // The fetch comes before the first op that overwrites a piece of the storage after the value was made.
+  void note_fetch(const instruction_list& list, node fetch, int v) {
+    const auto makes = [this, v](node n) { return std::ranges::find(writes(n), v) != writes(n).end(); };
+    node made = fetch;
+    while (made > 0 && !makes(made)) --made;
+    for (const int part : parts_of(v)) {
+      node next = made + 1;
+      while (next < list.size() && !overwrites(list, next, part)) ++next;
+      if (next < list.size() && next != fetch && !makes(next)) fetches_.emplace(next, fetch);
+    }
+  }
+  [[nodiscard]] bool overwrites(const instruction_list& list, node n, int part) const {
+    bool found = false;
+    for_each_write(list, n, [&](int v) {
+      const std::span<const int> parts = parts_of(v);
+      found = found || v == part || std::ranges::find(parts, part) != parts.end();
+    });
+    return found;
+  }
+
+  struct range {
+    std::size_t first = 0;
+    std::size_t count = 0;
+  };
   std::size_t different_;                // instructions of the list, without those that are there a second time
   std::vector<int> variables_;           // of each: read, then written
   std::vector<std::uint32_t> first_{0};  // where they begin in that
-  std::vector<traits> traits_;
-  std::unordered_map<int, std::vector<int>> parts_;  // of the variables that share storage
-  std::unordered_set<int> results_;                  // of in-place ops
-  std::multimap<node, node> fetches_;                // op that overwrites, fetch that comes before
+  std::vector<effects> effects_;
+  std::vector<std::string> unknown_ops_;
+  std::vector<range> parts_at_;  // of each variable, in parts_
+  std::vector<int> parts_;
+  std::vector<bool> is_result_;  // variables that a fetch asks for the value
+  variables_of_op inner_reads_;  // beyond those of variables_
+  variables_of_op inner_writes_;
+  std::multimap<node, node> fetches_;  // op that overwrites, fetch that comes before
 };
 
 }  // namespace example

@@ -8,6 +8,7 @@
 #include <memory_resource>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -68,17 +69,20 @@ struct answer {
   std::optional<hocket::graph::dependency_graph<>> dependencies;
   downstream_map map;
   bit_matrix matrix;  // none for a list that has each instruction twice
+  std::vector<std::string> unknown_ops;
 };
 
 template <class Access = storage_access>
 hocket::result<answer> answer_for(const instruction_list& list, const hocket::graph::dependency_options& options) {
   answer a;
   a.memory = std::make_unique<std::pmr::monotonic_buffer_resource>(list.size() * 64);
-  auto deps = hocket::graph::dependencies(list, Access(list), options, a.memory.get());
+  const Access access(list);
+  auto deps = hocket::graph::dependencies(list, access, options, a.memory.get());
   if (!deps) return deps.error();
   a.map = downstream_of(*deps);
   if (!is_twice_the_same(list)) a.matrix = happens_before(*deps);
   a.dependencies = *std::move(deps);
+  a.unknown_ops = access.unknown_ops();
   return a;
 }
 

@@ -62,9 +62,10 @@ inline bool leads_through_others(const instructions& all, const xla::HloReachabi
   });
 }
 
-/// Makes two instructions one in XLA's map, as its MultiOutputFusion does in the version of the wheel.
-inline void fuse(const instructions& all, xla::HloReachabilityMap& map, const pair& p) {
-  using index = xla::HloReachabilityMap::Index;
+/// Makes two instructions one in a map, by the calls of XLA's MultiOutputFusion in the version of the wheel.
+template <class Map>
+void fuse(const instructions& all, Map& map, const pair& p) {
+  using index = typename Map::Index;
   const index left = map.GetIndex(p.left), right = map.GetIndex(p.right);
   for (index x = 0; x < all.size(); ++x) {
     const bool after_left = map.IsReachable(left, x), after_right = map.IsReachable(right, x);
