@@ -52,6 +52,7 @@ set(HOCKET_HEADERS
   hocket/graph/detail/storage_map.hpp
   hocket/graph/detail/topological.hpp
   hocket/graph/detail/trie_leaf.hpp
+  hocket/graph/detail/variable.hpp
   hocket/graph/detail/variable_table.hpp
   hocket/graph/detail/workspace.hpp
   hocket/graph/edge.hpp

@@ -44,6 +44,7 @@ class dag {
 
  public:
   using index_type = Index;
+  static constexpr bool returns_views = true;  // downstream, upstream, index: see result::operator->
 
   explicit dag(std::pmr::memory_resource* memory = std::pmr::get_default_resource())
       : index_(memory),

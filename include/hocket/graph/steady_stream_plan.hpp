@@ -13,6 +13,8 @@ namespace hocket::inline HOCKET_ABI::graph {
 /// step, and those of each step for the step before.
 class steady_stream_plan {
  public:
+  static constexpr bool returns_views = true;  // step, previous_waits: see result::operator->
+
   /// Plans a program that is repeated, from two copies of it: step k + 1 against step k.
   ///
   /// No dependency may span more than one step boundary; those of `dependencies` on a program written down twice never

@@ -50,6 +50,8 @@ namespace detail {
 /// that was moved from has no ops.
 class stream_plan {
  public:
+  static constexpr bool returns_views = true;  // streams, waits: see result::operator->
+
   /// Plans the waits for ops on given streams.
   ///
   /// Every set of waits that enforces exactly the order "graph ∪ each stream's FIFO" contains the edges of that order's

@@ -167,7 +167,7 @@ TEST_CASE("the first step of a steady plan is the plan of one step, with what wa
     for (node_id i = 0; i < n; ++i) streams.push_back(random.below(3));
     program p = random_program(random, n), twice = p;
     twice.insert(twice.end(), p.begin(), p.end());
-    auto one = hocket::graph::dependencies(p)->graph(), two = hocket::graph::dependencies(twice)->graph();
+    auto one = hocket::graph::dependencies(p).value().graph(), two = hocket::graph::dependencies(twice).value().graph();
     const std::vector<node_id> pair{random.below(n - 1), n - 1}, next{pair[0] + n, pair[1] + n};
     if (!one.contract(pair) || !two.contract(pair) || !two.contract(next)) continue;
     const auto step = hocket::graph::stream_plan::make(one, streams);
