@@ -42,6 +42,8 @@ set(HOCKET_HEADERS
   hocket/graph/dependency_options.hpp
   hocket/graph/detail/bit_tries.hpp
   hocket/graph/detail/block_pool.hpp
+  hocket/graph/detail/dag_of.hpp
+  hocket/graph/detail/edge_pairs.hpp
   hocket/graph/detail/fused_nodes.hpp
   hocket/graph/detail/hazard_rules.hpp
   hocket/graph/detail/journal.hpp

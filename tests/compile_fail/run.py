@@ -3,6 +3,7 @@
 
     // expect: <words that the compiler's output must contain>      one or more, in any order
     // flags: -std=c++17                                            optional, added at the end of the command
+    // never: <words that it must not contain>                      optional: a second error that is not true
     // deep: <reason>                                               optional, see below
 
 A reader sees the first lines of an error alone, so g++ must say the words in its first ten; a source with a line `deep`
@@ -61,6 +62,8 @@ def check(compiler, source, gcc):
         return ["it compiles, but must not"]
     lines = FIRST_LINES if gcc and "// deep: " not in text else len(output.splitlines())
     reasons = list(missing_words(expected, output, lines))
+    never = re.findall(r"^// never: (.+?)\s*$", text, re.M)
+    reasons += [f"the compiler says \"{words}\", which is not true:\n{output[:3000]}" for words in never if words in output]
     if "CORRECTED" in text:
         status, output = compile_source(compiler, source, [*flags, "-DCORRECTED"])
         if status != 0:

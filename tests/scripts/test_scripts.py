@@ -263,6 +263,7 @@ class CompileFail(Checkout):
         self.finds(pair, "it has no line `// expect: …`")
         self.finds(head + "int x;\n", "it compiles, but must not")
         self.finds(head + pair.replace("our words", "others"), "does not say \"our words\"")
+        self.finds("// never: static\n" + head + pair, "the compiler says \"static\", which is not true")
         self.finds(head + "static_assert(false, \"our words\");\n", "neither an #ifdef CORRECTED")
         self.finds(head + "// CORRECTED\nstatic_assert(false, \"our words\");\n", "it does not compile with -DCORRECTED either")
         if "Free Software Foundation" in subprocess.check_output([COMPILER, "--version"], text=True):

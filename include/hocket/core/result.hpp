@@ -191,4 +191,13 @@ class [[nodiscard]] result<void> {
   bool has_ = true;
 };
 
+namespace detail {
+
+template <class T>
+inline constexpr bool is_result = false;
+template <class T>
+inline constexpr bool is_result<result<T>> = true;
+
+}  // namespace detail
+
 }  // namespace hocket::inline HOCKET_ABI

@@ -330,6 +330,15 @@ template <reachability_index Index = persistent_index, class G>
   else return error{errc::invalid_argument};
 }
 
+// The two in the other order: a sentence in place of "no matching function".
+template <class G, class Policy>
+  requires(!std::is_convertible_v<const Policy&, std::pmr::memory_resource*>)
+result<dependency_graph<>> dependencies(const G&, const dependency_options&, const Policy&) {
+  static_assert(std::is_convertible_v<const Policy&, std::pmr::memory_resource*>,
+                "hocket: dependencies takes the policy before the options: dependencies(host, policy, options)");
+  return error{errc::invalid_argument};
+}
+
 /// The edges that `dependencies` would be built from, before any pruning: by target, then source.
 /// For hosts that want to see or count them, and for transitive_reduction, which needs no index.
 /// @return as dependencies

@@ -34,6 +34,11 @@ class steady_stream_plan {
   template <reachability_index Index>
   [[nodiscard]] static result<steady_stream_plan> make(const dag<Index>& two_steps,
                                                        std::span<const stream_id> stream_of);
+  /// Also from what `dependencies` returns, as stream_plan::make.
+  template <detail::leads_to_dag Deps>
+  [[nodiscard]] static result<steady_stream_plan> make(const Deps& deps, std::span<const stream_id> stream_of) {
+    return detail::with_dag(deps, [&](const auto& g) { return make(g, stream_of); });
+  }
 
   /// One step by itself. The first step needs nothing else.
   [[nodiscard]] const stream_plan& step() const& noexcept { return step_; }

@@ -73,6 +73,12 @@ struct variable_judge {
       if constexpr (tells_parts<P, G, V>)
         policy->for_each_part(*host, reported, variable_judge<void, G>{nullptr, host});
   }
+  template <class... Reported>
+    requires(sizeof...(Reported) != 1)
+  constexpr void operator()(const Reported&...) const {
+    static_assert(sizeof...(Reported) == 1,
+                  "hocket: the policy calls f with more or less than one variable. Write: f(variable)");
+  }
 };
 // Is instantiated, and never called.
 template <class P, class G>
