@@ -359,8 +359,8 @@ void ranges_and_rows(const std::string& name, const flat_program& program) {
   const auto deps = graph::dependencies(program).value();
   const std::size_t words = deps.node_count() * graph::words_of_row(deps.node_count());
   std::vector<std::uint64_t> rows(words), copy(words);
-  std::vector<contender> all{{[&] { return graph::dependencies(program)->edge_count(); }},
-                             {[&] { return graph::dependencies(program, as_ranges{})->edge_count(); }},
+  std::vector<contender> all{{[&] { return graph::dependencies(program).value().edge_count(); }},
+                             {[&] { return graph::dependencies(program, as_ranges{}).value().edge_count(); }},
                              {[&] {
                                graph::reachability_rows(deps.graph(), rows);
                                return static_cast<std::size_t>(rows[0] & 1);
@@ -370,7 +370,8 @@ void ranges_and_rows(const std::string& name, const flat_program& program) {
                                return static_cast<std::size_t>(copy[words / 2] & 1);
                              }}};
   race(all, 15);
-  check(name, "edges kept with ranges", graph::dependencies(program, as_ranges{})->edge_count(), deps.edge_count());
+  check(name, "edges kept with ranges", graph::dependencies(program, as_ranges{}).value().edge_count(),
+        deps.edge_count());
   line(name, "ranges / ids, same program", all[1].median() / all[0].median(), "x", "<= 2.5", "<= 1.5");
   line(name, "reachability rows, all of them", all[2].median(), "ms", "-", "-");
   line(name, "the same / memcpy of their bytes", all[2].median() / all[3].median(), "x", "-", "-");

@@ -42,6 +42,8 @@ set(HOCKET_HEADERS
   hocket/graph/dependency_options.hpp
   hocket/graph/detail/bit_tries.hpp
   hocket/graph/detail/block_pool.hpp
+  hocket/graph/detail/dag_of.hpp
+  hocket/graph/detail/edge_pairs.hpp
   hocket/graph/detail/fused_nodes.hpp
   hocket/graph/detail/hazard_rules.hpp
   hocket/graph/detail/journal.hpp
@@ -52,6 +54,7 @@ set(HOCKET_HEADERS
   hocket/graph/detail/storage_map.hpp
   hocket/graph/detail/topological.hpp
   hocket/graph/detail/trie_leaf.hpp
+  hocket/graph/detail/variable.hpp
   hocket/graph/detail/variable_table.hpp
   hocket/graph/detail/workspace.hpp
   hocket/graph/edge.hpp
@@ -115,6 +118,7 @@ set(HOCKET_HEADERS
   hocket/launch/command.hpp
   hocket/launch/detail/attempt.hpp
   hocket/launch/detail/host_worker.hpp
+  hocket/launch/detail/missing_bridge.hpp
   hocket/launch/detail/pipeline_flow.hpp
   hocket/launch/detail/pipeline_lowering.hpp
   hocket/launch/detail/policy_members.hpp

@@ -31,7 +31,8 @@ struct study {
     return hocket::graph::time_on_streams(g, streams, durations).value();
   }
   [[nodiscard]] std::size_t waits(const std::vector<stream_id>& streams) const {
-    return hocket::graph::stream_plan::make(g, streams)->waits().size();
+    const auto plan = hocket::graph::stream_plan::make(g, streams).value();
+    return plan.waits().size();
   }
   [[nodiscard]] std::vector<stream_id> by_time() const {
     return hocket::graph::assign_streams(g, most, durations).value();

@@ -52,12 +52,30 @@
 #define HOCKET_HOST_DEVICE
 #endif
 
-// HOCKET_ABI names the inline namespace: version, assertion mode, exception mode, 128-bit integers of the compiler.
-// Translation units that differ in one of them get different symbols, so the linker can never mix their functions.
-#define HOCKET_DETAIL_ABI_PASTE(major, minor, patch, asserts, exceptions, wide) \
-  v##major##_##minor##_##patch##_a##asserts##_e##exceptions##_w##wide
-#define HOCKET_DETAIL_ABI(major, minor, patch, asserts, exceptions, wide) \
-  HOCKET_DETAIL_ABI_PASTE(major, minor, patch, asserts, exceptions, wide)
-#define HOCKET_ABI                                                                                              \
-  HOCKET_DETAIL_ABI(HOCKET_VERSION_MAJOR, HOCKET_VERSION_MINOR, HOCKET_VERSION_PATCH, HOCKET_DETAIL_ASSERT_TAG, \
-                    HOCKET_HAS_EXCEPTIONS, HOCKET_HAS_INT128)
+// HOCKET_ABI names the inline namespace: major and minor version, and what differs from a compiler without options: the
+// assertion mode, exceptions, 128-bit integers of the compiler. Translation units that differ in one of them get
+// different symbols, so the linker can never mix their functions. A patch release changes no name: see
+// docs/consuming.md, "What breaks linking".
+#if HOCKET_DETAIL_ASSERT_TAG == 0
+#define HOCKET_DETAIL_ABI_ASSERTS _ndebug
+#elif HOCKET_DETAIL_ASSERT_TAG == 2
+#define HOCKET_DETAIL_ABI_ASSERTS _own_assert
+#else
+#define HOCKET_DETAIL_ABI_ASSERTS
+#endif
+#if HOCKET_HAS_EXCEPTIONS
+#define HOCKET_DETAIL_ABI_EXCEPTIONS
+#else
+#define HOCKET_DETAIL_ABI_EXCEPTIONS _no_exceptions
+#endif
+#if HOCKET_HAS_INT128
+#define HOCKET_DETAIL_ABI_WIDE
+#else
+#define HOCKET_DETAIL_ABI_WIDE _no_int128
+#endif
+#define HOCKET_DETAIL_ABI_PASTE(major, minor, asserts, exceptions, wide) v##major##_##minor##asserts##exceptions##wide
+#define HOCKET_DETAIL_ABI(major, minor, asserts, exceptions, wide) \
+  HOCKET_DETAIL_ABI_PASTE(major, minor, asserts, exceptions, wide)
+#define HOCKET_ABI                                                                         \
+  HOCKET_DETAIL_ABI(HOCKET_VERSION_MAJOR, HOCKET_VERSION_MINOR, HOCKET_DETAIL_ABI_ASSERTS, \
+                    HOCKET_DETAIL_ABI_EXCEPTIONS, HOCKET_DETAIL_ABI_WIDE)

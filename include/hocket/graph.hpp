@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which op must run before which, and which of those edges are worth an event.
 #pragma once
+// First: a compiler prints the way that a header came above each of its sentences.
+#include <hocket/graph/detail/required_members.hpp>
+
 #include <hocket/core/message.hpp>
 #include <hocket/graph/access.hpp>
 #include <hocket/graph/adjacency.hpp>

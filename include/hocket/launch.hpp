@@ -8,6 +8,7 @@
 #include <hocket/launch/backends/recording.hpp>
 #include <hocket/launch/capture.hpp>
 #include <hocket/launch/command.hpp>
+#include <hocket/launch/detail/missing_bridge.hpp>
 #include <hocket/launch/drive.hpp>
 #include <hocket/launch/event_pool.hpp>
 #include <hocket/launch/fenced.hpp>

@@ -2,6 +2,11 @@
 // Pipeline schedules: in what order each rank runs its pieces. Start with pipeline/schedules/interleaved.hpp and
 // simulate.hpp.
 #pragma once
+// First: a compiler prints the way that a header came above each of its sentences.
+#include <hocket/pipeline/schedule.hpp>
+
+#include <hocket/pipeline/costs.hpp>
+
 #include <hocket/core/message.hpp>
 #include <hocket/pipeline/action.hpp>
 #include <hocket/pipeline/any_schedule.hpp>
@@ -9,7 +14,6 @@
 #include <hocket/pipeline/check.hpp>
 #include <hocket/pipeline/choose_groups.hpp>
 #include <hocket/pipeline/communication.hpp>
-#include <hocket/pipeline/costs.hpp>
 #include <hocket/pipeline/critical_path.hpp>
 #include <hocket/pipeline/facts.hpp>
 #include <hocket/pipeline/lower.hpp>
@@ -18,7 +22,6 @@
 #include <hocket/pipeline/rank_view.hpp>
 #include <hocket/pipeline/run.hpp>
 #include <hocket/pipeline/run_memory.hpp>
-#include <hocket/pipeline/schedule.hpp>
 #include <hocket/pipeline/schedules/dual_pipe.hpp>
 #include <hocket/pipeline/schedules/gpipe.hpp>
 #include <hocket/pipeline/schedules/groups.hpp>

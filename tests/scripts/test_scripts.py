@@ -2,7 +2,9 @@
 """Each tool must find what it looks for in a small wrong checkout, and nothing in a right one."""
 import importlib
 import importlib.util
+import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -261,8 +263,74 @@ class CompileFail(Checkout):
         self.finds(pair, "it has no line `// expect: …`")
         self.finds(head + "int x;\n", "it compiles, but must not")
         self.finds(head + pair.replace("our words", "others"), "does not say \"our words\"")
+        self.finds("// never: static\n" + head + pair, "the compiler says \"static\", which is not true")
         self.finds(head + "static_assert(false, \"our words\");\n", "neither an #ifdef CORRECTED")
         self.finds(head + "// CORRECTED\nstatic_assert(false, \"our words\");\n", "it does not compile with -DCORRECTED either")
+        if "Free Software Foundation" in subprocess.check_output([COMPILER, "--version"], text=True):
+            first = "#ifndef CORRECTED\n" + "static_assert(false, \"others\");\n" * 4 + "#endif\n"
+            self.finds(head + first + pair, "the compiler says \"our words\" in line 13, after the first 10")
+
+
+class Sections(unittest.TestCase):
+    """Which sections .ci/run chooses, in a repository whose history is written here."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.root = pathlib.Path(self.folder.name)
+        (self.root / ".ci").mkdir()
+        shutil.copy(ROOT / ".ci/run", self.root / ".ci/run")
+        self.git("init", "--quiet")
+        self.hour = 0
+        self.commit("README.md")
+
+    def git(self, *words, **variables):
+        who = {f"GIT_{kind}_{what}": "a@b" for kind in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+        subprocess.run(["git", "-C", str(self.root), *words], check=True, env={**os.environ, **who, **variables})
+
+    def commit(self, path):
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(f"{self.hour}\n")
+        self.git("add", "--all")
+        at = f"@{10**9 + int(self.hour * 3600)} +0000"
+        self.git("commit", "--quiet", "-m", path, GIT_AUTHOR_DATE=at, GIT_COMMITTER_DATE=at)
+
+    def ask(self, option):
+        done = subprocess.run(["bash", ".ci/run", option], cwd=self.root, capture_output=True, text=True, check=True)
+        return done.stdout.splitlines()
+
+    def plan(self):
+        return dict(line.split(": ", 1) for line in self.ask("--plan"))
+
+    def test_five_sittings_run_everything(self):
+        seen = []
+        for _ in range(5):
+            self.hour += 2
+            self.commit("README.md")
+            plan = self.plan()
+            self.assertLessEqual({"packages", "tests", "training", "demo", "lint", "docs", "asan_ubsan"}, set(plan))
+            self.assertEqual(plan, self.plan())
+            seen += [name for name, why in plan.items() if why != "always"]
+        self.assertEqual(len(seen), len(set(seen)))
+        self.assertEqual(set(seen) | {n for n, why in self.plan().items() if why == "always"}, set(self.ask("--list")))
+
+    def test_a_changed_input_runs_its_section(self):
+        self.hour += 2
+        self.commit("examples/hosts/onnx/run")
+        self.hour += 0.5
+        self.commit("bindings/c/a.cpp")
+        plan = self.plan()
+        self.assertEqual(plan["host_onnx"], "examples/hosts/onnx/run has changed")
+        self.assertEqual(plan["python"], "bindings/c/a.cpp has changed")
+        self.hour += 2
+        self.commit("README.md")
+        self.assertNotIn("has changed", str(self.plan()))
+
+    def test_a_shallow_clone_runs_everything(self):
+        self.hour += 2
+        self.commit("README.md")
+        (self.root / ".git/shallow").write_bytes(subprocess.check_output(["git", "-C", str(self.root), "rev-parse", "HEAD"]))
+        self.assertEqual(list(self.plan()), self.ask("--list"))
 
 
 class CompileCost(unittest.TestCase):

@@ -77,8 +77,8 @@ void print_times(std::string& to, const instruction_list& list, const dependency
     downstream_map map;
     walk_us.push_back(microseconds([&] { seen += walk(list); }));
     whole.push_back(microseconds([&] { ours = answer_for(list, options); }));
-    deps_us.push_back(
-        microseconds([&] { seen += hocket::graph::dependencies(list, storage_access(list), options)->edge_count(); }));
+    deps_us.push_back(microseconds(
+        [&] { seen += hocket::graph::dependencies(list, storage_access(list), options).value().edge_count(); }));
     map_us.push_back(microseconds([&] { map = downstream_of(*(*ours)->dependencies); }));
   }
   const double first = whole.front(), ours = median(whole);

@@ -33,6 +33,10 @@ constexpr void require_value(bool has_value, const error& e, [[maybe_unused]] er
   if (!has_value) this_result_has_an_error_and_no_value(e);
 }
 
+/// Whether members of T return views of it: T says so.
+template <class T>
+inline constexpr bool returns_views = requires { requires T::returns_views; };
+
 }  // namespace detail
 
 /// A value, or the reason why there is none. What every call that depends on foreign data returns.
@@ -46,6 +50,8 @@ constexpr void require_value(bool has_value, const error& e, [[maybe_unused]] er
 ///     static_assert(half(4).value() == 2 && half(3).error().code == hocket::errc::indivisible);
 template <class T>
 class [[nodiscard]] result {
+  // By value where that can be, so that `for (auto x : f().value())` and `const auto& x = *f()` keep it alive.
+  using taken = std::conditional_t<std::is_move_constructible_v<T>, T, T&&>;
   static_assert(std::is_object_v<T> && !std::is_same_v<T, hocket::error>,
                 "result<T>: T must be a value type other than error");
 
@@ -94,7 +100,7 @@ class [[nodiscard]] result {
     require();
     return value_;
   }
-  constexpr T&& value() && {
+  constexpr taken value() && {
     require();
     return std::move(value_);
   }
@@ -108,17 +114,26 @@ class [[nodiscard]] result {
     HOCKET_ASSERT(has_);
     return value_;
   }
-  [[nodiscard]] constexpr T&& operator*() && noexcept {
+  [[nodiscard]] constexpr taken operator*() && noexcept(std::is_nothrow_move_constructible_v<T>) {
     HOCKET_ASSERT(has_);
     return std::move(value_);
   }
-  /// A member of the value. Precondition: has_value(). Of a temporary result it lives to the end of the expression, as
-  /// does what `*` and value() return: `f()->size` is fine, `auto& kept = f()->list;` is not.
-  [[nodiscard]] constexpr T* operator->() noexcept {
+  /// A member of the value. Precondition: has_value(). Of a temporary result it lives to the end of the full
+  /// expression: `f()->size` is fine; `auto& kept = f()->list;` and `for (auto x : f()->list)` are not, and no compiler
+  /// refuses them. Write `f().value().list`, which keeps what it names, or name the result first. For a T whose members
+  /// return views, with `static constexpr bool returns_views = true;`, `->` on a temporary does not compile.
+  [[nodiscard]] constexpr T* operator->() & noexcept {
     HOCKET_ASSERT(has_);
     return std::addressof(value_);
   }
-  [[nodiscard]] constexpr const T* operator->() const noexcept {
+  [[nodiscard]] constexpr const T* operator->() const& noexcept {
+    HOCKET_ASSERT(has_);
+    return std::addressof(value_);
+  }
+  [[nodiscard]] constexpr T* operator->() && noexcept {
+    static_assert(!detail::returns_views<T>,
+                  "hocket: -> on a result that is a temporary: what the member returns may refer to it, and it is gone "
+                  "at the end of the expression. Write: const auto made = f(...); and then made->member");
     HOCKET_ASSERT(has_);
     return std::addressof(value_);
   }
@@ -175,5 +190,14 @@ class [[nodiscard]] result<void> {
   hocket::error error_{};
   bool has_ = true;
 };
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_result = false;
+template <class T>
+inline constexpr bool is_result<result<T>> = true;
+
+}  // namespace detail
 
 }  // namespace hocket::inline HOCKET_ABI

@@ -9,8 +9,10 @@
 //   successors     for_each_successor(const G&, node, f)         f(node) for each node that must run later
 //   predecessors   for_each_predecessor(const G&, node, f)       f(node) for each node that must run earlier: operands
 //   effects        for_each_read(const G&, node, f), for_each_write(const G&, node, f)
-//                   f(variable): an integer, a pointer, an enumeration, a string, or the bytes themselves
-//                   (graph::storage_range), in any mixture
+//                   f(variable): an integer, a pointer, an enumeration, a std::string or std::string_view, or the
+//                   bytes themselves (graph::storage_range), in any mixture. Equal numbers are one variable if both
+//                   are integers, both pointers, or both of one enumeration. A char* is refused: it may be a text or
+//                   an address
 //   optional       kind(const G&, node) -> graph::op_kind         for the ordered rules
 //                  stream(const G&, node) -> stream_id            for stream plans
 //   optional, for dependencies() (see graph/rule.hpp):

@@ -3,6 +3,7 @@
 #include <hocket/core/result.hpp>
 #include <hocket/core/ticks.hpp>
 #include <hocket/graph/dag.hpp>
+#include <hocket/graph/detail/dag_of.hpp>
 #include <hocket/graph/stream_plan.hpp>
 
 #include <algorithm>
@@ -172,6 +173,21 @@ template <reachability_index Index>
     free[chosen] = done[b] = (std::max)(ready, free[chosen]) + durations[b];
   }
   return stream_of;
+}
+
+/// Both forms, and time_on_streams, also take what `dependencies` returns.
+/// @param deps  a dependency_graph, or a result of one or of a dag, whose error is then returned
+///
+///     const auto streams = graph::assign_streams(graph::dependencies(program), 4);
+template <detail::leads_to_dag Deps, class... Durations>
+[[nodiscard]] result<std::vector<stream_id>> assign_streams(const Deps& deps, stream_id streams,
+                                                            const Durations&... durations) {
+  return detail::with_dag(deps, [&](const auto& g) { return graph::assign_streams(g, streams, durations...); });
+}
+template <detail::leads_to_dag Deps>
+[[nodiscard]] result<ticks> time_on_streams(const Deps& deps, std::span<const stream_id> stream_of,
+                                            std::span<const ticks> durations) {
+  return detail::with_dag(deps, [&](const auto& g) { return graph::time_on_streams(g, stream_of, durations); });
 }
 
 }  // namespace hocket::inline HOCKET_ABI::graph

@@ -3,6 +3,7 @@
 #include <hocket/core/result.hpp>
 #include <hocket/graph/access.hpp>
 #include <hocket/graph/dag.hpp>
+#include <hocket/graph/detail/edge_pairs.hpp>
 #include <hocket/graph/edge_list.hpp>
 
 #include <algorithm>
@@ -108,9 +109,19 @@ template <reachability_index Index>
   return out;
 }
 
+/// As above, from pairs, tuples or arrays of two integers.
+template <reachability_index Index, detail::edge_pairs Pairs>
+[[nodiscard]] result<comparison> compare(const dag<Index>& ours, const Pairs& theirs,
+                                         const compare_options& options = {},
+                                         std::pmr::vector<node_id>* cycle = nullptr) {
+  const result<std::vector<edge>> edges = detail::edges_of_pairs(ours.node_count(), theirs);
+  if (!edges) return edges.error();
+  return graph::compare(ours, std::span<const edge>(*edges), options, cycle);
+}
+
 /// As above, with the edges that a host's graph has by its policy.
 template <reachability_index Index, class G, class Policy = graph_access<G>>
-  requires(!std::is_convertible_v<const G&, std::span<const edge>>)
+  requires(!std::is_convertible_v<const G&, std::span<const edge>> && !detail::edge_pairs<G>)
 [[nodiscard]] result<comparison> compare(const dag<Index>& ours, const G& theirs, const Policy& policy = {},
                                          const compare_options& options = {},
                                          std::pmr::vector<node_id>* cycle = nullptr) {

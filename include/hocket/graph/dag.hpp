@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <hocket/core/result.hpp>
+#include <hocket/graph/detail/edge_pairs.hpp>
 #include <hocket/graph/detail/fused_nodes.hpp>
 #include <hocket/graph/detail/journal.hpp>
 #include <hocket/graph/detail/pooled_lists.hpp>
@@ -44,6 +45,7 @@ class dag {
 
  public:
   using index_type = Index;
+  static constexpr bool returns_views = true;  // downstream, upstream, index: see result::operator->
 
   explicit dag(std::pmr::memory_resource* memory = std::pmr::get_default_resource())
       : index_(memory),
@@ -83,6 +85,15 @@ class dag {
     dag g(memory);
     if (const result<void> done = g.assign(nodes, edges, cycle); !done) return done.error();
     return g;
+  }
+  /// As above, from pairs, tuples or arrays of two integers: a std::vector<std::pair<int, int>>.
+  template <detail::edge_pairs Pairs>
+  [[nodiscard]] static result<dag> make(std::size_t nodes, const Pairs& pairs,
+                                        std::pmr::vector<node_id>* cycle = nullptr,
+                                        std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
+    const result<std::vector<edge>> edges = detail::edges_of_pairs(nodes, pairs);
+    if (!edges) return edges.error();
+    return make(nodes, std::span<const edge>(*edges), cycle, memory);
   }
   /// The host's own edges as a dag: their closure, and the edges that are worth keeping.
   /// @param host  a graph whose policy satisfies predecessors_policy (faster) or successors_policy; nodes may be in any
@@ -176,6 +187,14 @@ class dag {
     }
     detail::collect_incoming(work_.in, nodes, edges);
     return become_incoming(forward, cycle);
+  }
+
+  /// As above, from pairs, tuples or arrays of two integers.
+  template <detail::edge_pairs Pairs>
+  result<void> assign(std::size_t nodes, const Pairs& pairs, std::pmr::vector<node_id>* cycle = nullptr) {
+    const result<std::vector<edge>> edges = detail::edges_of_pairs(nodes, pairs);
+    if (!edges) return edges.error();
+    return assign(nodes, std::span<const edge>(*edges), cycle);
   }
 
   /// Becomes the host's own edges, as make does, in the memory that clear() kept.

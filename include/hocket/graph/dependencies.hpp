@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+// First: a compiler prints the way that a header came above each of its sentences.
+#include <hocket/graph/detail/required_members.hpp>
+
 #include <hocket/core/result.hpp>
 #include <hocket/graph/access.hpp>
 #include <hocket/graph/dag.hpp>
 #include <hocket/graph/dependency_options.hpp>
 #include <hocket/graph/detail/hazard_rules.hpp>
 #include <hocket/graph/detail/policy_members.hpp>
-#include <hocket/graph/detail/required_members.hpp>
 #include <hocket/graph/op_kind.hpp>
 #include <hocket/graph/rule.hpp>
 
@@ -44,6 +46,8 @@ namespace detail {
 template <reachability_index Index = persistent_index>
 class dependency_graph {
  public:
+  static constexpr bool returns_views = true;  // downstream, upstream, graph: see result::operator->
+
   dependency_graph(dag<Index> graph, std::size_t rule_edges, std::vector<explained_edge> reasons = {}) noexcept
       : graph_(std::move(graph)), rule_edges_(rule_edges), reasons_(std::move(reasons)) {}
 
@@ -86,7 +90,6 @@ template <class P, class G>
 // An option about what the policy does not tell would be a promise that nobody keeps.
 template <class P, class G>
 [[nodiscard]] constexpr result<void> check_policy(const dependency_options& options) {
-  detail::check_optional_members<P, G>();
   if constexpr (!tells_kind<P, G> && !tells_resources<P, G>) {
     const char* const chained = options.collectives ? "collectives" : options.random ? "random" : "io";
     if (options.collectives || options.random || options.io) return error{errc::kind_not_told}.with(chained);
@@ -321,7 +324,19 @@ template <reachability_index Index = persistent_index, class G>
 [[nodiscard]] result<dependency_graph<Index>> dependencies(
     const G& host, const dependency_options& options = {},
     std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
-  return graph::dependencies<Index>(host, graph_access<G>{}, options, memory);
+  detail::require_effects<graph_access<G>, G>();
+  if constexpr (effects_policy<graph_access<G>, G>)
+    return detail::derive<Index>(host, options, graph_access<G>{}, memory);
+  else return error{errc::invalid_argument};
+}
+
+// The two in the other order: a sentence in place of "no matching function".
+template <class G, class Policy>
+  requires(!std::is_convertible_v<const Policy&, std::pmr::memory_resource*>)
+result<dependency_graph<>> dependencies(const G&, const dependency_options&, const Policy&) {
+  static_assert(std::is_convertible_v<const Policy&, std::pmr::memory_resource*>,
+                "hocket: dependencies takes the policy before the options: dependencies(host, policy, options)");
+  return error{errc::invalid_argument};
 }
 
 /// The edges that `dependencies` would be built from, before any pruning: by target, then source.

@@ -43,6 +43,8 @@ struct kinded_edge {
 template <truncating_index Index = persistent_index>
 class kinded_dependencies {
  public:
+  static constexpr bool returns_views = true;  // order, data, lifetime: see result::operator->
+
   kinded_dependencies() = default;
   kinded_dependencies(dag<Index> order, dag<Index> data, std::vector<edge> lifetime,
                       std::vector<explained_edge> reasons = {}) noexcept

@@ -13,6 +13,8 @@ namespace hocket::inline HOCKET_ABI::graph {
 /// step, and those of each step for the step before.
 class steady_stream_plan {
  public:
+  static constexpr bool returns_views = true;  // step, previous_waits: see result::operator->
+
   /// Plans a program that is repeated, from two copies of it: step k + 1 against step k.
   ///
   /// No dependency may span more than one step boundary; those of `dependencies` on a program written down twice never
@@ -32,6 +34,11 @@ class steady_stream_plan {
   template <reachability_index Index>
   [[nodiscard]] static result<steady_stream_plan> make(const dag<Index>& two_steps,
                                                        std::span<const stream_id> stream_of);
+  /// Also from what `dependencies` returns, as stream_plan::make.
+  template <detail::leads_to_dag Deps>
+  [[nodiscard]] static result<steady_stream_plan> make(const Deps& deps, std::span<const stream_id> stream_of) {
+    return detail::with_dag(deps, [&](const auto& g) { return make(g, stream_of); });
+  }
 
   /// One step by itself. The first step needs nothing else.
   [[nodiscard]] const stream_plan& step() const& noexcept { return step_; }

@@ -3,11 +3,14 @@
 #include <hocket/core/result.hpp>
 #include <hocket/graph/access.hpp>
 #include <hocket/graph/dag.hpp>
+#include <hocket/graph/detail/dag_of.hpp>
+#include <hocket/graph/detail/policy_members.hpp>
 #include <hocket/graph/detail/required_members.hpp>
 #include <hocket/graph/detail/reset_on_move.hpp>
 #include <hocket/graph/stream_clock.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -34,6 +37,10 @@ namespace detail {
   return error{errc::limit_exceeded, s, stream_limit - 1}.with("stream of op " + std::to_string(op));
 }
 
+// A list of numbers: streams of another type, rather than a host.
+template <class G>
+concept lists_integers = requires(const G& g) { requires std::integral<std::remove_cvref_t<decltype(*g.begin())>>; };
+
 // Those of op, in waits sorted by waiter.
 [[nodiscard]] inline std::span<const stream_wait> waits_of(std::span<const stream_wait> waits, node_id op) noexcept {
   const auto before = [](const stream_wait& w, node_id n) { return w.waiter < n; };
@@ -50,6 +57,8 @@ namespace detail {
 /// that was moved from has no ops.
 class stream_plan {
  public:
+  static constexpr bool returns_views = true;  // streams, waits: see result::operator->
+
   /// Plans the waits for ops on given streams.
   ///
   /// Every set of waits that enforces exactly the order "graph ∪ each stream's FIFO" contains the edges of that order's
@@ -87,12 +96,29 @@ class stream_plan {
     } else if constexpr (detail::names_node<Policy> && !node_policy<Policy, G>) {
       detail::require_nodes<Policy, G>();
       return error{errc::invalid_argument};
+    } else if constexpr (detail::lists_integers<G>) {
+      static_assert(!detail::lists_integers<G>,
+                    "hocket: the streams of a plan are hocket::stream_id (std::uint32_t), one per op and in one piece: "
+                    "std::vector<hocket::stream_id>");
+      return error{errc::invalid_argument};
     } else {
-      static_assert(stream_policy<Policy, G>,
+      static_assert(!detail::names_stream<Policy>,
+                    "hocket: the policy has a stream that cannot be used. Write: "
+                    "static hocket::stream_id stream(const G&, node);");
+      static_assert(stream_policy<Policy, G> || detail::names_stream<Policy>,
                     "hocket: the policy does not say on which stream an op runs. Add to hocket::graph_access<G>: "
                     "static hocket::stream_id stream(const G&, node);");
       return error{errc::invalid_argument};
     }
+  }
+  /// Both also from what `dependencies` returns: a dependency_graph, or a result of one or of a dag, whose error is
+  /// then returned.
+  ///
+  ///     const auto deps = hocket::graph::dependencies(program);
+  ///     const auto plan = hocket::graph::stream_plan::make(deps, streams);
+  template <detail::leads_to_dag Deps, class Streams, class... Policy>
+  [[nodiscard]] static result<stream_plan> make(const Deps& deps, const Streams& streams, const Policy&... policy) {
+    return detail::with_dag(deps, [&](const auto& g) { return make(g, streams, policy...); });
   }
 
   [[nodiscard]] std::size_t node_count() const noexcept { return stream_of_.size(); }

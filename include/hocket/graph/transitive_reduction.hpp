@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <hocket/core/result.hpp>
+#include <hocket/graph/detail/edge_pairs.hpp>
 #include <hocket/graph/detail/topological.hpp>
 #include <hocket/graph/edge.hpp>
 #include <hocket/graph/persistent_index.hpp>
@@ -137,6 +138,15 @@ inline void reduce_by_windows(const ranked& g, reduction& out) {
   }
   std::sort(out.kept.begin(), out.kept.end());
   return out;
+}
+
+/// As above, from pairs, tuples or arrays of two integers: a std::vector<std::pair<int, int>>.
+template <detail::edge_pairs Pairs>
+[[nodiscard]] result<reduction> transitive_reduction(std::size_t nodes, const Pairs& pairs,
+                                                     std::pmr::vector<node_id>* cycle = nullptr) {
+  const result<std::vector<edge>> edges = detail::edges_of_pairs(nodes, pairs);
+  if (!edges) return edges.error();
+  return graph::transitive_reduction(nodes, std::span<const edge>(*edges), cycle);
 }
 
 }  // namespace hocket::inline HOCKET_ABI::graph

@@ -58,13 +58,16 @@ namespace detail {
 /// Says which member a backend lacks; `drive` and all that takes a backend goes through it.
 template <class B>
 struct checked_backend {
+  // Without the types no member can be judged.
+  static constexpr bool typed = has_stream_type<B> && has_event_type<B> && has_status_type<B>;
   static_assert(has_stream_type<B>, "hocket: a backend needs `stream_type`, trivially copyable: what names a stream");
   static_assert(has_event_type<B>, "hocket: a backend needs `event_type`, trivially copyable: what names an event");
   static_assert(has_status_type<B>, "hocket: a backend needs `status_type`, a regular type whose value {} is success");
-  static_assert(has_record<B>, "hocket: a backend needs `status_type record(event_type, stream_type) noexcept`");
-  static_assert(has_wait<B>, "hocket: a backend needs `status_type wait(stream_type, event_type) noexcept`");
-  static_assert(has_ok<B>, "hocket: a backend needs `static bool ok(status_type) noexcept`");
-  static_assert(has_text<B>, "hocket: a backend needs `static const char* text(status_type) noexcept`");
+  static_assert(!typed || has_record<B>,
+                "hocket: a backend needs `status_type record(event_type, stream_type) noexcept`");
+  static_assert(!typed || has_wait<B>, "hocket: a backend needs `status_type wait(stream_type, event_type) noexcept`");
+  static_assert(!typed || has_ok<B>, "hocket: a backend needs `static bool ok(status_type) noexcept`");
+  static_assert(!typed || has_text<B>, "hocket: a backend needs `static const char* text(status_type) noexcept`");
   using stream = typename B::stream_type;
   using event = typename B::event_type;
   using status = typename B::status_type;
@@ -198,7 +201,8 @@ struct checked_launcher {
   static_assert(called,
                 "hocket: a launcher is called as `launch(op, stream)` or `launch(op, phase, stream)`, with the "
                 "backend's stream_type");
-  static_assert(!called || launcher<L, B>, "hocket: a launcher returns the backend's status_type, or nothing");
+  static_assert(!called || !backend<B> || launcher<L, B>,
+                "hocket: a launcher returns the backend's status_type, or nothing");
 };
 
 }  // namespace detail

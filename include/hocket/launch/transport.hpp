@@ -97,21 +97,22 @@ namespace detail {
 /// Says which member a transport lacks; everything that takes a transport goes through it.
 template <class T>
 struct checked_transport {
-  static_assert(has_transfer_types<T>,
+  static constexpr bool typed = has_transfer_types<T>;  // without the types no member can be judged
+  static_assert(typed,
                 "hocket: a transport needs `stream_type`, `request_type` (both trivially copyable) and `status_type`");
-  static_assert(has_send<T>,
+  static_assert(!typed || has_send<T>,
                 "hocket: a transport needs `status_type send(const void* from, std::size_t bytes, std::uint32_t peer, "
                 "std::uint32_t tag, stream_type, request_type&) noexcept`");
-  static_assert(has_recv<T>,
+  static_assert(!typed || has_recv<T>,
                 "hocket: a transport needs `status_type recv(void* to, std::size_t bytes, std::uint32_t peer, "
                 "std::uint32_t tag, stream_type, request_type&) noexcept`");
-  static_assert(has_group<T>,
+  static_assert(!typed || has_group<T>,
                 "hocket: a transport needs `status_type group_begin() noexcept` and `status_type "
                 "group_end(stream_type) noexcept`");
-  static_assert(has_progress<T>, "hocket: a transport needs `status_type progress() noexcept`");
-  static_assert(has_abort<T>, "hocket: a transport needs `void abort() noexcept`");
-  static_assert(has_ok<T>, "hocket: a transport needs `static bool ok(status_type) noexcept`");
-  static_assert(has_text<T>, "hocket: a transport needs `static const char* text(status_type) noexcept`");
+  static_assert(!typed || has_progress<T>, "hocket: a transport needs `status_type progress() noexcept`");
+  static_assert(!typed || has_abort<T>, "hocket: a transport needs `void abort() noexcept`");
+  static_assert(!typed || has_ok<T>, "hocket: a transport needs `static bool ok(status_type) noexcept`");
+  static_assert(!typed || has_text<T>, "hocket: a transport needs `static const char* text(status_type) noexcept`");
   using stream = typename T::stream_type;
   using request = typename T::request_type;
   using status = typename T::status_type;
@@ -120,8 +121,10 @@ struct checked_transport {
 /// The same for a transport that completes transfers on the host.
 template <class T>
 struct checked_host_transport : checked_transport<T> {
-  static_assert(has_test<T>, "hocket: a host transport needs `status_type test(request_type&, bool& done) noexcept`");
-  static_assert(has_wait_for_request<T>, "hocket: a host transport needs `status_type wait(request_type&) noexcept`");
+  static_assert(!launch::transport<T> || has_test<T>,
+                "hocket: a host transport needs `status_type test(request_type&, bool& done) noexcept`");
+  static_assert(!launch::transport<T> || has_wait_for_request<T>,
+                "hocket: a host transport needs `status_type wait(request_type&) noexcept`");
 };
 
 }  // namespace detail

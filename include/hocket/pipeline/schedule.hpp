@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <hocket/core/detail/names_member.hpp>
+#include <hocket/core/result.hpp>
 #include <hocket/pipeline/action.hpp>
 #include <hocket/pipeline/placement.hpp>
 #include <hocket/pipeline/shape.hpp>
@@ -54,10 +55,8 @@ concept count_type = std::convertible_to<T, std::uint32_t>;
 template <class T>
 concept action_type = std::same_as<T, action> || std::same_as<T, stage_action>;
 
-/// True; but if S is no schedule, or an optional member cannot be used, the compiler says which member it should have:
-/// for `static_assert(is_schedule<S>())`.
 template <class S>
-consteval bool is_schedule() {
+consteval bool has_schedule_members() {
   static_assert(
       requires(const S& s) {
         { s.ranks() } -> count_type;
@@ -92,6 +91,17 @@ consteval bool is_schedule() {
       !names_directions<S> || requires(const S& s) {
         { s.directions() } -> count_type;
       }, "hocket: directions of a schedule must be `std::uint32_t directions() const`");
+  return true;
+}
+
+/// True; but if S is no schedule, or an optional member cannot be used, the compiler says which member it should have:
+/// for `static_assert(is_schedule<S>())`.
+template <class S>
+consteval bool is_schedule() {
+  if constexpr (hocket::detail::is_result<S>)
+    static_assert(!hocket::detail::is_result<S>,
+                  "hocket: this is a result, not the schedule in it: check it, and pass plan.value() or *plan");
+  else return has_schedule_members<S>();
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include <hocket/graph/dependencies.hpp>
 #include <hocket/graph/detail/policy_members.hpp>
 #include <hocket/graph/detail/required_members.hpp>
+#include <hocket/graph/detail/variable.hpp>
 #include <hocket/testing/graph_laws.hpp>
 #include <hocket/testing/memory_check.hpp>
 
@@ -33,8 +34,8 @@ template <class V>
 [[nodiscard]] std::string text_of(const V& v) {
   if constexpr (std::is_same_v<V, graph::storage_range>) {
     return "bytes " + std::to_string(v.first) + " to " + std::to_string(v.end) + " of space " + std::to_string(v.space);
-  } else if constexpr (std::is_convertible_v<const V&, std::string_view>) {
-    return std::string(std::string_view(v));
+  } else if constexpr (graph::detail::text_variable<V>) {
+    return std::string(graph::detail::letters_of(v));
   } else if constexpr (std::is_pointer_v<V>) {
     return std::to_string(reinterpret_cast<std::uintptr_t>(v));
   } else {

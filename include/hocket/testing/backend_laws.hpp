@@ -42,6 +42,36 @@ struct host_functions {
 
 namespace detail {
 
+/// Says which member a backend lacks for the laws.
+template <class B>
+struct checked_law_backend : launch::detail::checked_backend<B> {
+  static_assert(!launch::backend<B> || launch::event_source<B>,
+                "hocket: the laws of a backend need `status_type create_event(event_type&) noexcept` and "
+                "`status_type destroy_event(event_type) noexcept`");
+  static_assert(!launch::backend<B> || launch::sync_backend<B>,
+                "hocket: the laws of a backend need `status_type synchronize(stream_type) noexcept`");
+};
+
+/// Can the laws put work on its streams? If not, the compiler says what is missing.
+template <class B, class Work>
+consteval bool takes_work() {
+  constexpr bool own = !std::is_same_v<Work, host_functions> || launch::host_function_backend<B>;
+  constexpr bool called =
+      std::is_invocable_r_v<typename B::status_type, const Work&, B&, typename B::stream_type, void (*)(void*), void*>;
+  static_assert(own,
+                "hocket: the laws put work on streams by `status_type enqueue(stream_type, void (*)(void*), void*) "
+                "noexcept` of the backend. Without it, pass a function that does so after the streams: "
+                "enqueue(backend, stream, f, argument)");
+  static_assert(!own || called,
+                "hocket: enqueue is called as `enqueue(backend, stream, f, argument)` with `void (*f)(void*)`, and "
+                "returns the backend's status_type");
+  return own && called;
+}
+
+/// Is B meant as a backend? It names one of the types that a backend has.
+template <class B>
+concept meant_as_backend = requires { typename B::event_type; } || requires { typename B::stream_type; };
+
 /// Pieces of work on streams, and what has become of them. A piece writes down its number when it runs, and may be held
 /// up until `open`. Deletes itself when it is abandoned and no piece is left that a backend may still call.
 class law_work {
@@ -499,23 +529,10 @@ class backend_end_laws {
   std::string refused_;
 };
 
-}  // namespace detail
-
-/// Whether a backend may be trusted with plans. Work runs once, in the order of its stream, and before `synchronize`
-/// returns. Streams do not hold up each other or the host. A wait holds its stream until the record is reached that was
-/// the latest when wait was called. Events serve again. Streams that the backend makes finish what they have queued
-/// when they are destroyed. What depends on binding is left out where `wait_resets_event`. A law that is broken may
-/// leave work behind.
-/// @param streams  at least two, idle, of this backend
-/// @param enqueue  see `host_functions`
-/// @return an empty string, or the first law that is broken. Takes about a tenth of a second.
-///
-///     CHECK(hocket::testing::broken_law(device, device.streams()) == "");
-template <testable_backend B, class Work = host_functions>
-[[nodiscard]] std::string broken_law(B& b, std::span<const typename B::stream_type> streams, const Work& enqueue = {},
-                                     const backend_law_options& options = {}) {
-  HOCKET_ASSERT(streams.size() >= 2);
-  detail::backend_laws<B, Work> laws(b, streams, enqueue, options);
+template <class B, class Work>
+[[nodiscard]] std::string broken_backend_law(B& b, std::span<const typename B::stream_type> streams,
+                                             const Work& enqueue, const backend_law_options& options) {
+  backend_laws<B, Work> laws(b, streams, enqueue, options);
   std::string broken = laws.statuses();
   if (broken.empty()) broken = laws.order_within_streams();
   if (broken.empty()) broken = laws.synchronizing();
@@ -532,16 +549,46 @@ template <testable_backend B, class Work = host_functions>
   return broken;
 }
 
+}  // namespace detail
+
+/// Whether a backend may be trusted with plans. Work runs once, in the order of its stream, and before `synchronize`
+/// returns. Streams do not hold up each other or the host. A wait holds its stream until the record is reached that was
+/// the latest when wait was called. Events serve again. Streams that the backend makes finish what they have queued
+/// when they are destroyed. What depends on binding is left out where `wait_resets_event`. A law that is broken may
+/// leave work behind.
+/// @param streams  at least two, idle, of this backend
+/// @param enqueue  see `host_functions`
+/// @return an empty string, or the first law that is broken. Takes about a tenth of a second.
+///
+///     CHECK(hocket::testing::broken_law(device, device.streams()) == "");
+template <testable_backend B, class Work = host_functions>
+[[nodiscard]] std::string broken_law(B& b, std::span<const typename B::stream_type> streams, const Work& enqueue = {},
+                                     const backend_law_options& options = {}) {
+  HOCKET_ASSERT(streams.size() >= 2);
+  if constexpr (!detail::takes_work<B, Work>()) return "no way to put work on a stream";
+  else return detail::broken_backend_law(b, streams, enqueue, options);
+}
+
+// Not a backend, or not one that the laws can look into: the member that is missing in place of "no matching function".
+template <class B, class Streams, class... Rest>
+  requires(!testable_backend<B> && detail::meant_as_backend<B>)
+std::string broken_law(B&, const Streams&, const Rest&...) {
+  static_cast<void>(detail::checked_law_backend<B>{});
+  return {};
+}
+
 /// Whether calls that fail say so and change nothing: the work does not run, the event keeps its earlier record, the
 /// stream does not wait; and the backend works on.
 /// @param fail_next  fail_next() makes the next call of the device fail, once: a fake, or an injected fault
 /// @return as `broken_law`
 ///
 ///     broken_failure_law(cuda, streams, [] { fake::fail_next(); });
-template <testable_backend B, class FailNext, class Work = host_functions>
-[[nodiscard]] std::string broken_failure_law(B& b, std::span<const typename B::stream_type> streams,
+template <class B, class FailNext, class Work = host_functions>
+[[nodiscard]] std::string broken_failure_law(B& b,
+                                             std::span<const typename detail::checked_law_backend<B>::stream> streams,
                                              FailNext&& fail_next, const Work& enqueue = {},
                                              const backend_law_options& options = {}) {
+  static_assert(detail::takes_work<B, Work>());
   HOCKET_ASSERT(streams.size() >= 2);
   detail::backend_laws<B, Work> laws(b, streams, enqueue, options);
   std::string broken = laws.failed_enqueue(fail_next);
@@ -564,7 +611,8 @@ template <class Make, class Work = host_functions>
                                          const backend_law_options& options = {}) {
   using backend = std::remove_reference_t<decltype(*make())>;
   static_assert(testable_backend<backend>,
-                "hocket: make() gives something that dereferences to a backend with create_event and synchronize");
+                "hocket: make() gives something that dereferences to a backend with create_event, destroy_event and "
+                "synchronize");
   static_assert(
       requires(const backend& b) { b.streams().begin(); }, "hocket: a backend that owns its threads has streams()");
   detail::backend_end_laws<std::remove_reference_t<Make>, Work> laws(make, enqueue, options);

@@ -163,11 +163,20 @@ template <pipeline::cost_policy C, pipeline::schedule S>
   return broken;
 }
 
+// Not costs, or not a schedule: the member that is missing in place of "no matching function".
+template <class C, class S>
+  requires(pipeline::cost_policy<C> != pipeline::schedule<S>)
+std::string broken_law(const C&, const S&) {
+  static_assert(pipeline::detail::is_cost_policy<C>() && pipeline::detail::is_schedule<S>());
+  return {};
+}
+
 /// For policies that time both forms of a backward: the whole is at least its longer half, and at most both halves, for
 /// every stage and micro-batch. Not a law for those that leave one form out.
 /// @return an empty string, or the first that is not, with its three times. Complexity: O(stages · micro-batches).
-template <pipeline::cost_policy C>
+template <class C>
 [[nodiscard]] std::string broken_halves(const C& costs, std::uint32_t stages, std::uint32_t micro_batches) {
+  static_assert(pipeline::detail::is_cost_policy<C>());
   using pipeline::action_kind;
   for (std::uint32_t s = 0; s < stages; ++s) {
     for (std::uint32_t j = 0; j < micro_batches; ++j) {

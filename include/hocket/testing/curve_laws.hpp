@@ -165,4 +165,12 @@ template <curve::cost_curve F>
   return broken;
 }
 
+// Not a curve: the member that is missing in place of "no matching function".
+template <class F>
+  requires(!curve::cost_curve<F>)
+std::string broken_law(const F&, curve::interval, const curve_law_options& = {}) {
+  static_assert(curve::is_cost_curve<F>());
+  return {};
+}
+
 }  // namespace hocket::inline HOCKET_ABI::testing

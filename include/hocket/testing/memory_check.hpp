@@ -4,6 +4,8 @@
 #include <hocket/core/ids.hpp>
 #include <hocket/core/result.hpp>
 #include <hocket/graph/dependencies.hpp>
+#include <hocket/graph/detail/required_members.hpp>
+#include <hocket/graph/detail/variable.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -15,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::testing {
@@ -30,11 +33,11 @@ struct unordered_access {
 
 namespace detail {
 
-// What an op touches: names have numbers of their own, apart from those of integers and pointers.
-enum class subject_kind : std::uint8_t { bytes, number, name };
+// What an op touches: integers, addresses, names and each type of enumeration are numbered apart.
+enum class subject_kind : std::uint8_t { bytes, number, address, enumeration, name };
 
-// What one op does to one variable, or to one range of bytes. A variable with number v is the byte 0 of a space v of
-// its own kind, so that one sweep finds all that meet.
+// What one op does to one variable, or to one range of bytes. A variable with number v is one byte of a space v of its
+// own kind, so that one sweep finds all that meet: byte 0, and of an enumeration the number of its type.
 struct access {
   subject_kind kind = subject_kind::bytes;
   graph::storage_range range;
@@ -70,19 +73,29 @@ class access_log {
   }
   template <class V>
   void note(const V& variable, bool writes) {
-    constexpr bool is_name = std::is_convertible_v<const V&, std::string_view>;
-    all_.push_back({is_name ? subject_kind::name : subject_kind::number, {number_of(variable), 0, 1}, op_, writes});
+    if constexpr (std::is_pointer_v<V>) {
+      add(subject_kind::address, reinterpret_cast<std::uintptr_t>(variable), 0, writes);
+    } else if constexpr (std::is_enum_v<V>) {
+      add(subject_kind::enumeration, static_cast<std::uint64_t>(variable), number_of_type(&type_of<V>), writes);
+    } else if constexpr (std::is_integral_v<V>) {
+      add(subject_kind::number, static_cast<std::uint64_t>(variable), 0, writes);
+    } else {
+      std::string name(graph::detail::letters_of(variable));
+      add(subject_kind::name, names_.try_emplace(std::move(name), names_.size()).first->second, 0, writes);
+    }
+  }
+  void add(subject_kind kind, std::uint64_t number, std::uint64_t type, bool writes) {
+    all_.push_back({kind, {number, type, type + 1}, op_, writes});
+  }
+  [[nodiscard]] std::uint64_t number_of_type(const char* type) {
+    return types_.try_emplace(type, types_.size()).first->second;
   }
   template <class V>
-  [[nodiscard]] std::uint64_t number_of(const V& variable) {
-    if constexpr (std::is_convertible_v<const V&, std::string_view>)
-      return names_.try_emplace(std::string(std::string_view(variable)), names_.size()).first->second;
-    else if constexpr (std::is_pointer_v<V>) return reinterpret_cast<std::uintptr_t>(variable);
-    else return static_cast<std::uint64_t>(variable);
-  }
+  static constexpr char type_of = 0;  // has an address for each type of enumeration
 
   std::vector<access> all_;
   std::map<std::string, std::uint64_t, std::less<>> names_;
+  std::map<const char*, std::uint64_t> types_;  // looked up alone: its order depends on addresses
   node_id op_ = 0;
 };
 
@@ -104,6 +117,7 @@ template <class Order, class G, class Policy = graph_access<G>>
   requires graph::effects_policy<Policy, G>
 [[nodiscard]] result<void> check_against_memory(const Order& order, const G& program, const Policy& policy = {},
                                                 std::pmr::vector<unordered_access>* witness = nullptr) {
+  graph::detail::require_effects<Policy, G>();
   static_assert(
       requires(const Order& o, node_id a) {
         { o.reaches(a, a) } -> std::convertible_to<bool>;

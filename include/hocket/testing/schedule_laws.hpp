@@ -342,4 +342,12 @@ template <pipeline::schedule S>
   return broken;
 }
 
+// Not a schedule: the member that is missing in place of "no matching function".
+template <class S>
+  requires(!pipeline::schedule<S>)
+std::string broken_law(const S&) {
+  static_assert(pipeline::detail::is_schedule<S>());
+  return {};
+}
+
 }  // namespace hocket::inline HOCKET_ABI::testing

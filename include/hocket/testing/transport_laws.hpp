@@ -283,6 +283,14 @@ template <launch::host_transport T>
   return laws.broken();
 }
 
+// Not a transport, or not one that completes on the host: the member that is missing.
+template <class T>
+  requires(!launch::host_transport<T>)
+std::string broken_law(T&, std::uint32_t, std::uint32_t, const transport_law_options& = {}) {
+  static_cast<void>(launch::detail::checked_host_transport<T>{});
+  return {};
+}
+
 /// Whether a rank that gives up lets the others go: rank 0 calls `abort` while all wait for it. Then every wait ends
 /// long before its limit, with a status that has a text; `progress` says so, too; and once `abort` has returned, nobody
 /// touches the memory of that rank's transfers. Every other rank calls `abort` as well, when it has heard.
@@ -291,9 +299,10 @@ template <launch::host_transport T>
 /// @return as `broken_law`
 ///
 ///     CHECK(hocket::testing::broken_abort_law(transport, rank, ranks) == "");
-template <launch::host_transport T>
+template <class T>
 [[nodiscard]] std::string broken_abort_law(T& t, std::uint32_t rank, std::uint32_t ranks,
                                            const transport_law_options& options = {}) {
+  static_cast<void>(launch::detail::checked_host_transport<T>{});
   HOCKET_ASSERT(ranks >= 2 && rank < ranks);
   detail::transport_laws<T> laws(t, rank, ranks, options.patience);
   laws.given_up(options.lateness);

@@ -49,7 +49,12 @@ template <class Cost>
   using curve_type = std::remove_cvref_t<Cost>;
   if constexpr (!curve::cost_curve<curve_type> && std::is_invocable_r_v<double, const curve_type&, double>)
     return phase<curve::function<curve_type>>{kind, {static_cast<Cost&&>(cost)}, overlap, microseconds{0}};
-  else return phase<curve_type>{kind, static_cast<Cost&&>(cost), overlap, microseconds{0}};
+  else if constexpr (curve::cost_curve<curve_type>)
+    return phase<curve_type>{kind, static_cast<Cost&&>(cost), overlap, microseconds{0}};
+  else {  // a sentence, and a phase that makes no further errors
+    static_assert(curve::is_cost_curve<curve_type>());
+    return phase<curve::affine>{kind, {}, overlap, microseconds{0}};
+  }
 }
 
 }  // namespace detail

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// deep: the name is that of a function, four calls below the sum
 // expect: none_of_the_configs_has_a_member_with_the_name_of_this_symbol
 // The sequence length is in `training`, which the environment lacks.
 #include <hocket/cost/formula/evaluate.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// never: a launcher returns
 // expect: hocket: a backend needs `status_type record(event_type, stream_type) noexcept`
 #include <hocket/launch/drive.hpp>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Lists of times and sizes are kept, so they must have a name.
+// deep: four mistakes, one after the other
 // expect: stage_costs
 // expect: unit_costs
 // expect: with_links

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Optional members that do not fit would be ignored without a word.
+// deep: each of them is a mistake of its own, and they cannot all be in the first lines
 // expect: hocket: joined of a cost policy must be `ticks joined(stage_action, stage_action) const`
 // expect: hocket: transfer of a cost policy must be `ticks transfer(stage_action, std::uint32_t from_rank, std::uint32_t to_rank) const`
 // expect: hocket: memory_change of a cost policy must be `std::int64_t memory_change(stage_action) const`

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// deep: two mistakes, of which the first is in the first lines
 // expect: hocket: a schedule needs `std::uint32_t size(std::uint32_t rank) const`
 // expect: hocket: a cost policy needs `ticks latency(std::uint32_t from_rank, std::uint32_t to_rank) const`
 #include <hocket/pipeline/simulate.hpp>

@@ -69,6 +69,22 @@ TEST_CASE("a result may be move-only", "[core]") {
   CHECK(*s == "once");
 }
 
+TEST_CASE("what a temporary result held outlives it where it is named or looped over", "[core]") {
+  using list = std::vector<std::unique_ptr<int>>;
+  const auto make = [](int n) {
+    list all;
+    for (int i = 0; i < n; ++i) all.push_back(std::make_unique<int>(i));
+    return result<list>(std::move(all));
+  };
+  static_assert(std::is_same_v<decltype(make(1).value()), list> && std::is_same_v<decltype(*make(1)), list>);
+  int sum = 0;
+  for (const auto& x : make(4).value()) sum += *x;
+  for (const auto& x : *make(4)) sum += *x;
+  const list& kept = make(4).value();
+  for (const auto& x : kept) sum += *x;
+  CHECK(sum == 18);
+}
+
 TEST_CASE("what follows a value follows no error", "[core]") {
   int calls = 0;
   const auto more = [&calls](int n) {

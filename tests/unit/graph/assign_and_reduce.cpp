@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <hocket/core/message.hpp>
 #include <hocket/graph/assign_streams.hpp>
+#include <hocket/graph/compare.hpp>
 #include <hocket/graph/reachability_rows.hpp>
 #include <hocket/graph/transitive_reduction.hpp>
 #include <hocket/testing/graph_laws.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory_resource>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -111,4 +117,30 @@ TEST_CASE("rows of reachability say what reaches does", "[graph]") {
       }
     CHECK(wrong == 0);
   }
+}
+
+TEST_CASE("edges may be pairs, tuples or arrays of integers", "[graph]") {
+  const std::vector<edge> edges{{0, 1}, {1, 2}, {0, 2}};
+  const std::vector<std::pair<int, int>> pairs{{0, 1}, {1, 2}, {0, 2}};
+  const std::vector<std::tuple<std::size_t, unsigned>> tuples{{0, 1}, {1, 2}, {0, 2}};
+  const std::array<std::array<std::int64_t, 2>, 3> arrays{{{0, 1}, {1, 2}, {0, 2}}};
+  const auto expected = dag<>::make(3, edges).value();
+  CHECK(dag<>::make(3, pairs).value().edges() == expected.edges());
+  CHECK(dag<>::make(3, tuples).value().edges() == expected.edges());
+  CHECK(dag<>::make(3, arrays).value().edges() == expected.edges());
+  CHECK(hocket::graph::transitive_reduction(3, pairs)->kept == expected.edges());
+  CHECK(hocket::graph::compare(expected, pairs)->missing == 0);
+  dag<> g;
+  REQUIRE(g.assign(3, pairs));
+  CHECK(g.edges() == expected.edges());
+
+  // What does not fit an id is refused, not cut off; and the graph is what it was.
+  using wide = std::vector<std::pair<std::int64_t, std::int64_t>>;
+  const auto wrong = g.assign(3, wide{{0, 1}, {(std::int64_t{1} << 32) + 1, 2}});
+  CHECK(hocket::message(wrong.error()) == "node 4294967297 does not exist: the graph has 3 nodes");
+  CHECK(hocket::message(dag<>::make(3, wide{{0, -1}}).error()) == "node -1 does not exist: the graph has 3 nodes");
+  CHECK(g.edges() == expected.edges());
+  std::pmr::vector<node_id> cycle;
+  CHECK(dag<>::make(2, wide{{0, 1}, {1, 0}}, &cycle).error().code == hocket::errc::cycle);
+  CHECK(cycle == std::pmr::vector<node_id>{0, 1});
 }

@@ -108,10 +108,10 @@ TEST_CASE("more nodes than one window, with every index", "[graph]") {
   for (const std::size_t nodes : {700u, 2500u}) {
     const function f = random_function(random, nodes);
     const std::vector<edge> edges = edges_of(f);
-    const auto expected = dag<>::make(nodes, edges)->edges();
-    CHECK(dag<>::make(f, operands{})->edges() == expected);
-    CHECK(dag<hocket::testing::dense_index>::make(f, operands{})->edges() == expected);
-    CHECK(dag<hocket::graph::persistent_index>::make(f, operands{})->edges() == expected);
+    const auto expected = dag<>::make(nodes, edges).value().edges();
+    CHECK(dag<>::make(f, operands{}).value().edges() == expected);
+    CHECK(dag<hocket::testing::dense_index>::make(f, operands{}).value().edges() == expected);
+    CHECK(dag<hocket::graph::persistent_index>::make(f, operands{}).value().edges() == expected);
   }
 }
 
@@ -159,10 +159,10 @@ TEST_CASE("a host that lies about its operands is refused, and nothing changes",
   CHECK(g.edges() == chain);
 
   f.count = 5;  // one is never listed: it has no edges
-  CHECK(dag<>::make(f, operands{})->node_count() == 5);
+  CHECK(dag<>::make(f, operands{}).value().node_count() == 5);
   f.count = 4;
   f.order.push_back(&f.ops[3]);  // listed twice: once is enough
-  CHECK(dag<>::make(f, operands{})->edges() == chain);
+  CHECK(dag<>::make(f, operands{}).value().edges() == chain);
 }
 
 }  // namespace operand_ir

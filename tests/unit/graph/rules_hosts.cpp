@@ -157,10 +157,10 @@ TEST_CASE("a policy may be all that is passed", "[graph]") {
   f.add({"x"}, {"y"});
   f.add({"x", "y"}, {"z"});
   const std::vector<edge> first{{0, 1}};
-  CHECK(dependencies(f, all_but_last{})->graph().edges() == first);
+  CHECK(dependencies(f, all_but_last{}).value().graph().edges() == first);
   CHECK(hocket::graph::rule_edges(f, all_but_last{}).value() == first);
-  CHECK(dependencies_by_kind(f, all_but_last{})->edges() == std::vector<kinded_edge>{{{0, 1}, edge_kind::data}});
+  CHECK(dependencies_by_kind(f, all_but_last{}).value().edges() == std::vector<kinded_edge>{{{0, 1}, edge_kind::data}});
   CHECK(dependencies_of_steps(f, all_but_last{})->within == first);
-  CHECK(dependencies_by_kind(f)->edges().size() == 2);
+  CHECK(dependencies_by_kind(f).value().edges().size() == 2);
   CHECK(hocket::graph::rule_edges(f, dependency_options{})->size() == 3);
 }

@@ -104,7 +104,7 @@ TEST_CASE("control edges: against the program order, to themselves, beyond the p
   REQUIRE(deps);
   CHECK(deps->graph().edges() == std::vector<edge>{{2, 0}});
   CHECK(deps->why(2, 0) == reason{rule::control, 0});
-  CHECK(dependencies(p, dependency_options{.control = false})->edge_count() == 0);
+  CHECK(dependencies(p, dependency_options{.control = false}).value().edge_count() == 0);
   p.ops[2].after = {0};
   CHECK(dependencies(p).error() == hocket::error{errc::cycle, 2, 0});
   p.ops[2].after = {2};

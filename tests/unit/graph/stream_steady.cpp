@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A program that repeats: the plan from two copies against the plan, and the device, of a long unrolled run.
 #include <hocket/core/message.hpp>
+#include <hocket/graph/assign_streams.hpp>
 #include <hocket/graph/dependencies.hpp>
 #include <hocket/graph/steady_stream_plan.hpp>
 #include <hocket/testing/graph_laws.hpp>
@@ -167,7 +168,7 @@ TEST_CASE("the first step of a steady plan is the plan of one step, with what wa
     for (node_id i = 0; i < n; ++i) streams.push_back(random.below(3));
     program p = random_program(random, n), twice = p;
     twice.insert(twice.end(), p.begin(), p.end());
-    auto one = hocket::graph::dependencies(p)->graph(), two = hocket::graph::dependencies(twice)->graph();
+    auto one = hocket::graph::dependencies(p).value().graph(), two = hocket::graph::dependencies(twice).value().graph();
     const std::vector<node_id> pair{random.below(n - 1), n - 1}, next{pair[0] + n, pair[1] + n};
     if (!one.contract(pair) || !two.contract(pair) || !two.contract(next)) continue;
     const auto step = hocket::graph::stream_plan::make(one, streams);
@@ -205,4 +206,35 @@ TEST_CASE("what does not repeat has no steady plan", "[graph]") {
   const auto empty = steady_stream_plan::make(hocket::graph::dag<>{}, std::span<const stream_id>{});
   REQUIRE(empty);
   CHECK(empty->previous_waits().empty());
+}
+
+TEST_CASE("plans take what dependencies returns, and its error", "[graph]") {
+  using hocket::graph::assign_streams;
+  using hocket::graph::dag;
+  using hocket::graph::dependencies;
+  using hocket::graph::steady_stream_plan;
+  using hocket::graph::stream_plan;
+  const program p{{{}, {0}}, {{}, {1}}, {{0, 1}, {2}}};
+  const auto made = dependencies(p);
+  const auto& deps = made.value();
+  const std::vector<hocket::ticks> durations{1, 2, 3};
+  const auto streams = assign_streams(deps.graph(), 2).value();
+  CHECK(assign_streams(made, 2).value() == streams);
+  CHECK(assign_streams(deps, 2).value() == streams);
+  CHECK(assign_streams(dependencies(p), 2).value() == streams);
+  CHECK(assign_streams(deps, 2, durations).value() == assign_streams(deps.graph(), 2, durations).value());
+  CHECK(hocket::graph::time_on_streams(made, streams, durations).value() == 5);
+  const auto expected = stream_plan::make(deps.graph(), streams).value();
+  const auto of_result = stream_plan::make(made, streams).value(), of_deps = stream_plan::make(deps, streams).value();
+  CHECK(std::ranges::equal(of_result.waits(), expected.waits()));
+  CHECK(std::ranges::equal(of_deps.waits(), expected.waits()));
+  const hocket::result<dag<>> made_of_edges = dag<>::make(3, std::vector<edge>{{0, 2}, {1, 2}});
+  CHECK(assign_streams(made_of_edges, 2).value() == streams);
+  const auto two_steps = dependencies(program{p[0], p[1], p[2], p[0], p[1], p[2]});
+  CHECK(steady_stream_plan::make(two_steps, streams).value().event_count() ==
+        steady_stream_plan::make(two_steps.value().graph(), streams).value().event_count());
+
+  const auto refused = dependencies(p, hocket::graph::dependency_options::ordered());
+  CHECK(assign_streams(refused, 2).error() == refused.error());
+  CHECK(stream_plan::make(refused, streams).error() == refused.error());
 }

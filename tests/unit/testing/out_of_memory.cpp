@@ -65,7 +65,7 @@ TEST_CASE("out of memory: graphs", "[testing]") {
   const auto program = text::parse_ops_csv(ops).value();
   const std::vector<graph::edge> edges{{0, 1}, {1, 2}, {0, 2}, {2, 3}, {0, 3}};
   exhaust("dependencies",
-          [&] { return graph::dependencies(program, graph::dependency_options::ordered())->graph().edges(); });
+          [&] { return graph::dependencies(program, graph::dependency_options::ordered()).value().graph().edges(); });
   exhaust("rule edges", [&] { return graph::rule_edges(program).value(); });
   exhaust("dependencies of steps", [&] { return graph::dependencies_of_steps(program)->across; });
   exhaust("reduction", [&] { return graph::transitive_reduction(4, edges)->kept; });

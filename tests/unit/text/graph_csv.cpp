@@ -232,10 +232,10 @@ TEST_CASE("ops that start a step, from a file", "[text][graph]") {
       "op,stream,kind,reads,writes,starts\n0,0,io,,1,1\n1,0,compute,1,2,\n2,0,compute,,3,0\n3,0,compute,3,4,0\n");
   REQUIRE(program);
   dependency_options options;
-  CHECK_FALSE(dependencies(*program, options)->reaches(0, 2));
+  CHECK_FALSE(dependencies(*program, options).value().reaches(0, 2));
   options.start_up = true;
-  CHECK(dependencies(*program, options)->reaches(0, 2));
-  CHECK(dependencies(*program, options)->edge_count() == 3);
+  CHECK(dependencies(*program, options).value().reaches(0, 2));
+  CHECK(dependencies(*program, options).value().edge_count() == 3);
 }
 
 TEST_CASE("a program that is cut keeps what its first ops say", "[text]") {

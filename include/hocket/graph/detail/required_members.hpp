@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <hocket/graph/access.hpp>
+#include <hocket/graph/detail/policy_members.hpp>
+#include <hocket/graph/detail/variable.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -51,6 +53,42 @@ constexpr void require_numbers() {
                 "static std::size_t index_of(const G&, node);");
 }
 
+// Refuses what cannot be a variable, or a part of one. It stands few calls below the host's own: compilers print each
+// call above a sentence.
+template <class P, class G>
+struct variable_judge {
+  const P* policy;
+  const G* host;
+  template <class V>
+  constexpr void operator()(const V& reported) const {
+    static_assert(!ambiguous_pointer<V>,
+                  "hocket: the policy reports a char* as a variable, which may be a text or an address. Write "
+                  "f(std::string_view(name)) for a text that ends in a zero, or "
+                  "f(static_cast<const void*>(buffer)) for the address of a buffer");
+    static_assert(variable<V> || ambiguous_pointer<V>,
+                  "hocket: the policy reports a variable of a type that cannot name one. Report an integer, an "
+                  "enumeration, a pointer, a std::string, a std::string_view or a hocket::graph::storage_range, such "
+                  "as the number or the address of your object");
+    if constexpr (!std::is_void_v<P>)
+      if constexpr (tells_parts<P, G, V>)
+        policy->for_each_part(*host, reported, variable_judge<void, G>{nullptr, host});
+  }
+  template <class... Reported>
+    requires(sizeof...(Reported) != 1)
+  constexpr void operator()(const Reported&...) const {
+    static_assert(sizeof...(Reported) == 1,
+                  "hocket: the policy calls f with more or less than one variable. Write: f(variable)");
+  }
+};
+// Is instantiated, and never called.
+template <class P, class G>
+void judge_variables(const P& policy, const G& host, const typename P::node& n) {
+  const variable_judge<P, G> judge{&policy, &host};
+  policy.for_each_read(host, n, judge);
+  policy.for_each_write(host, n, judge);
+  if constexpr (tells_inplace<P, G>) policy.for_each_inplace(host, n, judge);
+}
+
 template <class P, class G>
 constexpr void require_effects() {
   if constexpr (std::is_arithmetic_v<P>) {
@@ -71,6 +109,8 @@ constexpr void require_effects() {
     static_assert(lists_writes<P, G>,
                   "hocket: the policy has no for_each_write that can be called on a const policy with a node. Write: "
                   "static void for_each_write(const G&, node, auto&& f); it calls f(variable)");
+    detail::check_optional_members<P, G>();
+    if constexpr (lists_reads<P, G> && lists_writes<P, G>) static_cast<void>(&judge_variables<P, G>);
   }
 }
 
