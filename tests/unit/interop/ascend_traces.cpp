@@ -142,6 +142,61 @@ TEST_CASE("communication.json gives each run of a collective", "[ascend]") {
   CHECK(p->collectives[1].point_to_point);
 }
 
+TEST_CASE("a cluster's communication.json has the runs of every rank", "[ascend]") {
+  const auto p = parse_profile(file("cluster_communication.json"));
+  REQUIRE(p);
+  CHECK(p->form == profile_form::communication);
+  REQUIRE(p->collectives.size() == 4);
+  const auto& first = p->collectives[0];
+  CHECK(first.step == "step");
+  CHECK(first.name == "hcom_broadcast__501_0");
+  CHECK(first.group == "6297232067196334501");
+  CHECK(first.ranks == "(0, 1)");
+  CHECK(first.rank == 0);
+  CHECK(first.start.count() == 1'695'054'582'608'213'000);
+  CHECK(first.elapsed.count() == 121'736'944);
+  CHECK(first.links.size() == 3);
+  CHECK(p->collectives[1].rank == 1);
+  CHECK(p->collectives[1].name == first.name);
+  CHECK(p->collectives[1].wait.count() == 150);
+  CHECK(p->links.empty());
+}
+
+TEST_CASE("communication_matrix.json has links between ranks, and no runs", "[ascend]") {
+  const auto p = parse_profile(R"json({"step1": {"p2p": {
+    "hcom_send__1_0@g": {"4-8": {"Transport Type": "RDMA", "Transit Size(MB)": 2, "Transit Time(ms)": 0.5,
+      "Bandwidth(GB/s)": 4.0, "op_name": "hcom_send__1_0"}}}, "collective": {
+    "hcom_allReduce__445-total@1094": {
+      "0-0": {"Transport Type": "LOCAL", "Transit Size(MB)": 45.39, "Transit Time(ms)": 0.0685},
+      "0-1": {"Transport Type": "HCCS", "Transit Size(MB)": 5.67, "Transit Time(ms)": 0.289}}}}})json");
+  REQUIRE(p);
+  CHECK(p->form == profile_form::communication_matrix);
+  CHECK(p->collectives.empty());
+  REQUIRE(p->links.size() == 3);
+  CHECK(p->links[0].point_to_point);
+  CHECK(p->links[0].from == 4);
+  CHECK(p->links[0].to == 8);
+  CHECK(p->links[2].name == "hcom_allReduce__445-total");
+  CHECK(p->links[2].group == "1094");
+  CHECK(p->links[2].step == "step1");
+  CHECK(p->links[2].transport == "HCCS");
+  CHECK(p->links[2].size.count() == 5'670'000);
+  CHECK(p->links[2].transit.count() == 289'000);
+  // Of a cluster: by the ranks of a group.
+  const auto cluster = parse_profile(R"json({"(0, 1, 24)": {"step5": {"allreduce-top1@58": {
+    "0-24": {"Transport Type": "RDMA", "Transit Time(ms)": 0.545, "Transit Size(MB)": 10.29, "Op Name": "allreduce"}}}}})json");
+  REQUIRE(cluster);
+  CHECK(cluster->form == profile_form::communication_matrix);
+  REQUIRE(cluster->links.size() == 1);
+  CHECK(cluster->links[0].step == "step5");
+  CHECK(cluster->links[0].to == 24);
+  // An entry that is neither a run nor a link is not counted as a run of no bytes.
+  const auto neither = parse_profile(R"json({"s": {"collective": {"a@b": {"0-x": {"Transit Size(MB)": 1}}}}})json");
+  REQUIRE(neither);
+  CHECK(neither->collectives.empty());
+  CHECK(neither->links.empty());
+}
+
 TEST_CASE("JSON that is wrong is refused with the place", "[ascend]") {
   CHECK(refusal("[") == "the text ends in line 1, before the end of the JSON value");
   CHECK(refusal("{\"a\": 1}\n") == "line 1, column 1: no table of a known profiler begins with \"{\"a\": 1}\"");

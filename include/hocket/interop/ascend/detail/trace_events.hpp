@@ -116,15 +116,6 @@ class trace_events {
     const auto at = all.find(of);
     return at == all.end() ? std::string_view{} : std::string_view(at->second);
   }
-  // Streams also hold what only waits or marks a moment.
-  [[nodiscard]] static bool only_waits(std::string_view text) noexcept {
-    constexpr std::string_view waits[] = {"EVENT_",     "Event_", "NOTIFY_",     "Notify_", "CAPTURE_",     "PROFILER_",
-                                          "PROFILING_", "MODEL_", "WRITE_VALUE", "STREAM_", "PLACE_HOLDER", "FUSION_",
-                                          "LABEL_",     "RDMA",   "SDMA",        "Memcpy"};
-    for (const std::string_view w : waits)
-      if (text.starts_with(w)) return true;
-    return false;
-  }
   [[nodiscard]] static bool is_collective(const span& s, std::string_view process, std::string_view thread) noexcept {
     if (s.category == "kernel") return s.name.starts_with("nccl") || s.name.starts_with("Hccl");
     // The collectives stand on threads of their own, and their pieces on "Plane 0", ...
