@@ -65,7 +65,7 @@ class Order(ToolTest):
     def test_counts_are_those_of_the_dump(self):
         for path in sorted(DUMPS.glob("*.ir")):
             text = path.read_text()
-            if not text.startswith("# IR entry"):
+            if not text.startswith("# IR entry") or "number of cnodes" not in text:  # version 2.0 does not count
                 continue
             with self.subTest(path.name):
                 done = self.ok("ir", "summary", path)
@@ -329,7 +329,7 @@ class Collectives(ToolTest):
         for c in gathers:
             self.assertRegex(c["why"], r"gives \(2, 4, 1\), MatMul \(\(2, 1\), \(4, 1\)\) wants \(2, 1\)")
         self.assertEqual((len(gathers), counted["sequence_shards"]), (3, 6))
-        self.assertEqual((counted["redistribution"], counted["not_explained"]), (2, 0))
+        self.assertEqual((counted["redistribution"], counted["not_explained"]), (3, 0))
         lines = dump("sequence_parallel").read_text().splitlines()
         sliced = [c for c in found if "only_slice_line" in c]
         self.assertEqual(len(sliced), 2)
@@ -354,7 +354,7 @@ class Collectives(ToolTest):
         between = [c for c in found if c["primitive"] in ("Send", "Receive")]
         self.assertEqual({c["bytes"] for c in between}, {4 * 128 * 256 * 2})
         self.assertEqual({(c["peer"], c["ranks"]) for c in between}, {(4, None)})
-        self.assertIn(", to rank 4, from Reshape", self.ok("ir", "collectives", dump("pipeline_rank0")).text)
+        self.assertIn(", to rank 4, from Add", self.ok("ir", "collectives", dump("pipeline_rank0")).text)
 
     def test_the_op_behind_a_cast_wants_another_layout(self):
         found, _ = self.report(dump("pipeline_rank4"))
@@ -362,7 +362,7 @@ class Collectives(ToolTest):
         whys = {c["why"].split("layouts")[1] for c in moved}
         self.assertEqual(whys, {
             " do not fit: MatMul ((2, 1), (2, 1)) gives (2, 2), SoftmaxCrossEntropyWithLogits ((2, 1), (2, 1)) wants (2, 1)",
-            " do not fit: FloorDiv ((2, 2), (), ()) gives, SoftmaxCrossEntropyWithLogits ((2, 1), (2, 1)) wants (2, 1)"})
+            " do not fit: FloorDiv ((2, 2), (), ()) gives (2, 2), SoftmaxCrossEntropyWithLogits ((2, 1), (2, 1)) wants (2, 1)"})
 
     def test_what_a_piece_does_not_tell_is_unknown(self):
         piece = self.file("piece.ir", "%0(x) = AllReduce(%para1_x) {instance name: all_reduce}\n")
