@@ -479,6 +479,23 @@ class plan_reader {
 
 }  // namespace
 
+std::vector<std::string> missing_reshapes(const recompute_lists& lists) {
+  std::vector<std::string> names, missing;
+  const auto add = [&](const std::string& written) {
+    std::string name;
+    for (const char c : written) name += c == '\\' ? "" : std::string(1, c);
+    names.push_back(name);
+  };
+  for (const auto& [key, value] : lists.select.items()) add(lists.select.is_array() ? value.get<std::string>() : key);
+  const auto is_named = [&](const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  if (!is_named("feed_forward.mul")) return missing;
+  for (const std::string& matrix : {std::string("w1"), std::string("w2")})
+    if (!is_named("feed_forward." + matrix + ".reshape")) missing.push_back("feed_forward\\." + matrix + "\\.reshape");
+  return missing;
+}
+
 cost::recompute_plan read_lists(const recompute_lists& lists, const cost::model& model, const cost::parallel& parallel,
                                 const cost::replay_set& replay) {
   if (constexpr std::int64_t most_layers = 65'536; model.layers > most_layers)

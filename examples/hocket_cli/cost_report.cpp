@@ -96,6 +96,14 @@ void recompute_as_text(std::string& out, const report_context& context) {
            (row.layers.kind == cost::layer_kind::dense ? "" : ", ") +
            (row.layers.kind == cost::layer_kind::dense ? "" : std::string(to_string(row.layers.kind))) + "\n";
   out += "  kept: of one micro-batch on one rank; again: over all ranks of the stage and the whole step\n";
+  const std::vector<std::string> missing = missing_reshapes(context.lists);
+  if (missing.empty()) return;
+  std::string names;
+  for (const std::string& name : missing) names += (names.empty() ? "" : " and ") + name;
+  out +=
+      "  # activation: freed only where the linear cells take two dimensions (fine-grained copies). Else the reshapes\n"
+      "  # before and behind it keep its tensors, and nothing is freed: add " +
+      names + "\n";
 }
 
 void step_as_text(std::string& out, const report_context& context) {

@@ -130,6 +130,9 @@ std::vector<rank_files> ranks_of(const std::vector<std::string>& arguments) {
     if (rank.files.empty()) rest.unused.insert(rest.unused.end(), rank.unused.begin(), rank.unused.end());
     else ranks.push_back(std::move(rank));
   }
+  const auto packed = std::find_if(rest.unused.begin(), rest.unused.end(),
+                                   [](const std::string& name) { return name.ends_with(".json.gz"); });
+  if (ranks.empty() && packed != rest.unused.end()) fail(*packed + ": is compressed: unpack it with gunzip");
   if (folder_count > 0 && ranks.empty() && alone.empty())
     fail(arguments.front() + ": no file of a known profiler is in this folder");
   if (ranks.size() > 1 && !alone.empty())

@@ -80,6 +80,7 @@ bool is_empty(const ascend::profile& p) {
 }
 
 reading read_one(const std::string& name, const std::string& where) {
+  if (name.ends_with(".gz")) fail(name + ": is compressed: unpack it with gunzip");
   const std::string text = read_file(name);
   auto p = ascend::parse_profile(text);
   if (p && is_empty(*p))

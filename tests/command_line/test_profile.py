@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """hocket profile: on files that profilers wrote, against sums that are worked out here."""
 import csv
+import gzip
 import json
 import math
 import re
@@ -204,6 +205,10 @@ class Profile(ToolTest):
         self.refused("profile", self.folder_of("empty", texts={"a.csv": "a,b\n"}), says="no file of a known profiler is in this folder")
         self.refused("profile", run / "ASCEND_PROFILER_OUTPUT" / "l2_cache.csv", says="no table of a known profiler begins with")
         self.refused("profile", KERNELS, self.folder / "none.csv", says="cannot read")
+        packed = self.folder_of("packed") / "host.pt.trace.json.gz"
+        packed.write_bytes(gzip.compress(b"[]"))
+        for given in (packed, packed.parent):
+            self.refused("profile", given, says="host.pt.trace.json.gz: is compressed: unpack it with gunzip")
 
     def test_ranks_side_by_side(self):
         rows = "1,a,MatMul,AI_CORE,5,{},1,,\n1,b,hcom_allReduce_,HCCL,{},{},2,,\n"

@@ -67,6 +67,47 @@ TEST_CASE("a trace of PyTorch on a GPU gives kernels, copies and steps", "[ascen
   CHECK(b.idle.count() == 14'500);
 }
 
+TEST_CASE("of a trace of PyTorch on a CPU the outermost ops count", "[ascend]") {
+  const std::string events =
+      R"json({"ph": "X", "cat": "cpu_op", "name": "aten::addmm", "pid": 9, "tid": 1, "ts": 12, "dur": 5},
+    {"ph": "X", "cat": "cpu_op", "name": "aten::linear", "pid": 9, "tid": 1, "ts": 10, "dur": 10},
+    {"ph": "X", "cat": "cpu_op", "name": "aten::t", "pid": 9, "tid": 1, "ts": 10, "dur": 1},
+    {"ph": "X", "cat": "cpu_op", "name": "aten::relu", "pid": 9, "tid": 1, "ts": 20, "dur": 3},
+    {"ph": "X", "cat": "cpu_op", "name": "aten::mul", "pid": 9, "tid": 2, "ts": 11, "dur": 2},
+    {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#4", "pid": 9, "tid": 1, "ts": 9, "dur": 99})json";
+  const auto p = parse_profile("{\"traceEvents\": [" + events + "]}");
+  REQUIRE(p);
+  REQUIRE(p->kernels.size() == 3);
+  CHECK(p->kernels[0].type == "aten::linear");
+  CHECK(p->kernels[0].core == "CPU");
+  CHECK(p->kernels[0].step == 4);
+  CHECK(p->kernels[1].type == "aten::mul");
+  CHECK(p->kernels[2].type == "aten::relu");
+  // With a device, ops of the CPU only launch what runs.
+  const auto device = parse_profile(
+      "[" + events + R"json(, {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 30, "dur": 1}])json");
+  REQUIRE(device);
+  REQUIRE(device->kernels.size() == 1);
+  CHECK(device->kernels[0].name == "k");
+}
+
+TEST_CASE("a trace of MindSpore 2.0 names its processes by labels", "[ascend]") {
+  const auto p = parse_profile(R"json([
+    {"name": "Tile-op155", "ph": "X", "tid": "HostCpuOps0", "ts": 1239992580.722, "dur": 13.299, "pid": 0},
+    {"name": "computation_op", "ph": "X", "tid": "7999", "ts": 1239992580.722, "dur": 13.299, "pid": 12000},
+    {"name": "process_labels", "ph": "M", "pid": "0", "args": {"labels": "Host CPU OP"}},
+    {"name": "process_labels", "ph": "M", "pid": 12000, "args": {"labels": "Op Overlap Analyse"}}])json");
+  REQUIRE(p);
+  REQUIRE(p->kernels.size() == 1);
+  CHECK(p->kernels[0].type == "Tile");
+  CHECK(p->kernels[0].core == "CPU");
+}
+
+TEST_CASE("a log is no JSON, though it begins with a bracket", "[ascend]") {
+  CHECK(refusal("[WARNING] ME(7664,7fa90d213b80,python):2026-11-25 x\n") ==
+        "line 1, column 1: no table of a known profiler begins with \"[WARNING] ME(7664,7fa90d213b80,python):\"");
+}
+
 TEST_CASE("steps of a trace are in order of time, wherever the file has them", "[ascend]") {
   const auto p = parse_profile(R"json([
     {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#3", "pid": 9, "tid": 9, "ts": 300, "dur": 99},
@@ -268,7 +309,7 @@ TEST_CASE("what of a trace ran on the device, and on which core", "[ascend]") {
       {"python", "x", "ncclKernel", R"(, "cat": "kernel", "args": {"stream": 7})", "NCCL, collective, stream 7"},
       {"python", "x", "Memset", R"(, "cat": "gpu_memset", "args": {"stream": 7})", ", stream 7"},
       {"python", "x", "Memcpy", R"(, "cat": "gpu_memcpy", "args": {"stream": 7})", ", stream 7"},
-      {device, "Stream 4", "MatMul", R"(, "cat": "cpu_op")", "nothing"},
+      {device, "Stream 4", "MatMul", R"(, "cat": "cpu_op")", "CPU, stream -1"},
   };
   for (const auto& row : rows) {
     INFO(row.process << ", " << row.thread << ", " << row.name << row.more);

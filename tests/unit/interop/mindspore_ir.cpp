@@ -325,6 +325,12 @@ TEST_CASE("MindSpore 2.0 writes constants without their types", "[mindspore]") {
   CHECK(marks == 4);
   CHECK(copies == 4);
   CHECK(monads > 0);
+  // Its first passes call constants.
+  const auto early = parse_ir("%0(a) = Tensor(shape=[], dtype=Float32, value=0)(%9) {instance name: x}\n");
+  if (!early) FAIL(message(early.error()));
+  CHECK(early->primitive(0) == "Tensor");
+  CHECK(early->operands(0).size() == 1);
+  CHECK(early->instance(0) == "x");
 }
 
 TEST_CASE("lines of kernels, symbols and comments stand between types and scope", "[mindspore]") {
