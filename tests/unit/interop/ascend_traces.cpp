@@ -91,6 +91,31 @@ TEST_CASE("of a trace of PyTorch on a CPU the outermost ops count", "[ascend]") 
   CHECK(device->kernels[0].name == "k");
 }
 
+TEST_CASE("events may begin and end apart", "[ascend]") {
+  const auto p = parse_profile(R"json([
+    {"ph": "E", "pid": 0, "tid": 7, "ts": 1},
+    {"ph": "B", "cat": "kernel", "name": "outer", "pid": 0, "tid": 7, "ts": 10, "args": {"stream": 3}},
+    {"ph": "B", "cat": "kernel", "name": "inner", "pid": 0, "tid": 7, "ts": 12},
+    {"ph": "B", "cat": "kernel", "name": "other", "pid": 0, "tid": 8, "ts": 13},
+    {"ph": "B", "cat": "cuda_runtime", "name": "launch", "pid": 9, "tid": 1, "ts": 13},
+    {"ph": "E", "pid": 9, "tid": 1, "ts": 14},
+    {"ph": "E", "pid": 0, "tid": 7, "ts": 15.5},
+    {"ph": "E", "pid": 0, "tid": 7, "ts": 20}])json");
+  REQUIRE(p);
+  REQUIRE(p->kernels.size() == 2);  // "other" does not end
+  CHECK(p->kernels[0].name == "outer");
+  CHECK(p->kernels[0].stream == 3);
+  CHECK(p->kernels[0].duration.count() == 10'000);
+  CHECK(p->kernels[1].name == "inner");
+  CHECK(p->kernels[1].duration.count() == 3'500);
+  CHECK(refusal("[{\"ph\": \"B\", \"ts\": 5}, {\"ph\": \"E\", \"ts\": 4}]") ==
+        "line 1, column 44: \"\"ts\": 4\" is no decimal number in range");
+  CHECK(refusal("[{\"ph\": \"B\"}]") == "line 1, column 13: \"\"ts\": \" is no decimal number in range");
+  const auto few = parse_profile("[{\"ph\": \"B\", \"ts\": 1}, {\"ph\": \"B\", \"ts\": 1}]", {.max_rows = 1});
+  REQUIRE_FALSE(few);
+  CHECK(message(few.error()) == "line 1: 2 exceeds the limit of 1 (events)");
+}
+
 TEST_CASE("a trace of MindSpore 2.0 names its processes by labels", "[ascend]") {
   const auto p = parse_profile(R"json([
     {"name": "Tile-op155", "ph": "X", "tid": "HostCpuOps0", "ts": 1239992580.722, "dur": 13.299, "pid": 0},

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -36,11 +37,12 @@ class trace_events {
       else in.skip();
     });
     if (in.failed()) return;
-    const std::string_view of = event_.get(category);
-    if (tells_of_device(of)) drop_host_ops();
-    if (event_.get(phase) == "M") keep_name();
-    else if (event_.get(phase) == "X" && of == "cpu_op" && !has_device_) keep_span(in, host_ops_);
-    else if (event_.get(phase) == "X" && !is_host_work(of)) keep_span(in, spans_);
+    const std::string_view kind = event_.get(phase);
+    if (tells_of_device(event_.get(category))) drop_host_ops();
+    if (kind == "M") keep_name();
+    else if (kind == "X") keep_event(in);
+    else if (kind == "B") begin_event(in);
+    else if (kind == "E") end_event(in);
   }
 
   /// What ran on the device; of a trace without one, PyTorch's ops on the CPU.
@@ -114,18 +116,65 @@ class trace_events {
     if (event_.get(name) == "process_name") processes_[{event_.get(pid), {}}] = event_.said_name;
     if (event_.get(name) == "thread_name") threads_[{event_.get(pid), event_.get(tid)}] = event_.said_name;
   }
-  void keep_span(json_cursor& in, std::vector<span>& to) {
-    if (to.size() == options_.max_rows) {
-      const auto most = static_cast<std::int64_t>(options_.max_rows);
-      return in.fail(error{errc::too_large, 0, most + 1, most}.with("events"));
-    }
+  // Whether spans of a category are kept: most events of a trace are of the host.
+  [[nodiscard]] bool is_kept(std::string_view of) const noexcept {
+    return of == "cpu_op" ? !has_device_ : !is_host_work(of);
+  }
+  void keep_event(json_cursor& in) {
+    if (!is_kept(event_.get(category))) return;
+    const auto at = time_of(start, in), lasts = time_of(duration, in);
+    if (!at || !lasts) return;
+    if (!has_finish(*at, *lasts)) return in.fail(error{errc::bad_decimal}.with("\"dur\": " + event_.get(duration)));
+    keep(span_of_event(*at, *lasts), in);
+  }
+  // "B" begins an event of a thread, "E" ends the last of that thread that has begun.
+  void begin_event(json_cursor& in) {
+    const auto at = time_of(start, in);
+    if (!at || !has_room(open_count_, in)) return;
+    open_[{event_.get(pid), event_.get(tid)}].push_back(span_of_event(*at, {}));
+    ++open_count_;
+  }
+  void end_event(json_cursor& in) {
+    const auto of_thread = open_.find(std::pair(event_.get(pid), event_.get(tid)));
+    if (of_thread == open_.end() || of_thread->second.empty()) return;  // it began before the trace
+    const auto at = time_of(start, in);
+    if (!at) return;
+    span s = std::move(of_thread->second.back());
+    of_thread->second.pop_back();
+    --open_count_;
+    if (*at < s.start) return in.fail(error{errc::bad_decimal}.with("\"ts\": " + event_.get(start)));
+    s.duration = *at - s.start;
+    if (is_kept(s.category)) keep(std::move(s), in);
+  }
+
+  [[nodiscard]] std::optional<nanoseconds> time_of(which field_of_event, json_cursor& in) const {
     constexpr std::int64_t us = 1'000;
-    const auto at = parse_scaled(event_.get(start), us), lasts = parse_scaled(event_.get(duration), us);
-    if (!at || *at < 0) return in.fail(error{errc::bad_decimal}.with("\"ts\": " + event_.get(start)));
-    if (!lasts || *lasts < 0 || !has_finish(nanoseconds(*at), nanoseconds(*lasts)))
-      return in.fail(error{errc::bad_decimal}.with("\"dur\": " + event_.get(duration)));
-    to.push_back({event_.get(name), event_.get(pid), event_.get(tid), event_.get(category), event_.task_type,
-                  event_.stream, event_.task, nanoseconds(*at), nanoseconds(*lasts)});
+    const auto value = parse_scaled(event_.get(field_of_event), us);
+    if (value && *value >= 0) return nanoseconds(*value);
+    const std::string key = field_of_event == start ? "\"ts\": " : "\"dur\": ";
+    in.fail(error{errc::bad_decimal}.with(key + event_.get(field_of_event)));
+    return std::nullopt;
+  }
+  [[nodiscard]] span span_of_event(nanoseconds at, nanoseconds lasts) const {
+    return {event_.get(name),
+            event_.get(pid),
+            event_.get(tid),
+            event_.get(category),
+            event_.task_type,
+            event_.stream,
+            event_.task,
+            at,
+            lasts};
+  }
+  [[nodiscard]] bool has_room(std::size_t count, json_cursor& in) const {
+    if (count < options_.max_rows) return true;
+    const auto most = static_cast<std::int64_t>(options_.max_rows);
+    in.fail(error{errc::too_large, 0, most + 1, most}.with("events"));
+    return false;
+  }
+  void keep(span s, json_cursor& in) {
+    std::vector<span>& to = s.category == "cpu_op" ? host_ops_ : spans_;
+    if (has_room(to.size(), in)) to.push_back(std::move(s));
   }
 
   [[nodiscard]] static std::string_view name_of(const names& all, const names::key_type& of) {
@@ -212,6 +261,8 @@ class trace_events {
   std::vector<span> spans_;
   std::vector<span> host_ops_;  // until an event tells of a device
   bool has_device_ = false;
+  std::map<std::pair<std::string, std::string>, std::vector<span>> open_;  // by process and thread
+  std::size_t open_count_ = 0;
   names processes_, threads_;
   std::map<std::string, std::size_t> marks_;  // the place of each step's name in the marks
 };
