@@ -30,6 +30,7 @@ constexpr known_name known_names[] = {{"kernel_details", ".csv", content::runs},
                                       {"cpu_op_execute_timestamp", ".txt", content::runs},
                                       {"trace_view", ".json", content::trace},
                                       {"", ".pt.trace.json", content::trace},
+                                      {"", ".pt.trace.json.gz", content::trace},
                                       {"op_statistic", ".csv", content::totals},
                                       {"cpu_op_type_info", ".csv", content::totals},
                                       {"cpu_op_detail_info", ".csv", content::totals},
@@ -118,7 +119,9 @@ std::vector<rank_files> ranks_of(const std::vector<std::string>& arguments) {
     }
     ++folder_count;
     for (const fs::path& file : files_below(argument)) {
-      const bool is_own = file.filename().string().ends_with(".pt.trace.json");  // PyTorch: a file for each rank
+      const std::string name = file.filename().string();
+      // PyTorch: a file for each rank.
+      const bool is_own = name.ends_with(".pt.trace.json") || name.ends_with(".pt.trace.json.gz");
       folders[is_own ? file.string() : folder_of_rank(file).string()].push_back(file);
     }
   }
@@ -130,9 +133,6 @@ std::vector<rank_files> ranks_of(const std::vector<std::string>& arguments) {
     if (rank.files.empty()) rest.unused.insert(rest.unused.end(), rank.unused.begin(), rank.unused.end());
     else ranks.push_back(std::move(rank));
   }
-  const auto packed = std::find_if(rest.unused.begin(), rest.unused.end(),
-                                   [](const std::string& name) { return name.ends_with(".json.gz"); });
-  if (ranks.empty() && packed != rest.unused.end()) fail(*packed + ": is compressed: unpack it with gunzip");
   if (folder_count > 0 && ranks.empty() && alone.empty())
     fail(arguments.front() + ": no file of a known profiler is in this folder");
   if (ranks.size() > 1 && !alone.empty())

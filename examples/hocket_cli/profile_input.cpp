@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "gunzip.hpp"
 #include "profile.hpp"
 
 namespace hocket_cli {
@@ -80,8 +81,7 @@ bool is_empty(const ascend::profile& p) {
 }
 
 reading read_one(const std::string& name, const std::string& where) {
-  if (name.ends_with(".gz")) fail(name + ": is compressed: unpack it with gunzip");
-  const std::string text = read_file(name);
+  const std::string text = name.ends_with(".gz") ? read_compressed(name) : read_file(name);
   auto p = ascend::parse_profile(text);
   if (p && is_empty(*p))
     return {{},
@@ -111,7 +111,7 @@ std::vector<one_file> read_files(rank_files& rank) {
   std::string first_reason;
   std::vector<std::string> used;
   for (const std::string& name : rank.files) {
-    if (rank.files.size() > 1 && is_binary(name)) {
+    if (rank.files.size() > 1 && !name.ends_with(".gz") && is_binary(name)) {
       rank.unused.push_back(name);
       continue;
     }

@@ -2,11 +2,13 @@
 """hocket profile: on files that profilers wrote, against sums that are worked out here."""
 import csv
 import gzip
+import io
 import json
 import math
 import re
 import shutil
 import unittest
+import zlib
 from decimal import Decimal
 
 from harness import DATA, ROOT, ToolTest, main
@@ -205,10 +207,41 @@ class Profile(ToolTest):
         self.refused("profile", self.folder_of("empty", texts={"a.csv": "a,b\n"}), says="no file of a known profiler is in this folder")
         self.refused("profile", run / "ASCEND_PROFILER_OUTPUT" / "l2_cache.csv", says="no table of a known profiler begins with")
         self.refused("profile", KERNELS, self.folder / "none.csv", says="cannot read")
-        packed = self.folder_of("packed") / "host.pt.trace.json.gz"
-        packed.write_bytes(gzip.compress(b"[]"))
-        for given in (packed, packed.parent):
-            self.refused("profile", given, says="host.pt.trace.json.gz: is compressed: unpack it with gunzip")
+
+    def test_compressed_traces(self):
+        """PyTorch writes .pt.trace.json.gz: of every kind of block, of several members, cut off and damaged."""
+        events = [{"ph": "X", "cat": "kernel", "name": f"k{i % 7}", "pid": 0, "tid": 7, "ts": 1000 + 10 * i, "dur": 5 + i % 3}
+                  for i in range(3000)]
+        text = json.dumps({"traceEvents": events}).encode()
+        plain = self.json(self.file("a.json", text.decode()))
+
+        def packed(data, **how):
+            stream = zlib.compressobj(wbits=31, **how)
+            return stream.compress(data) + stream.flush()
+        half = len(text) // 2
+        named = io.BytesIO()
+        with gzip.GzipFile("trace.json", "wb", fileobj=named) as file:
+            file.write(text)
+        forms = [packed(text, level=level) for level in (0, 1, 6, 9)]
+        forms += [packed(text, strategy=zlib.Z_FIXED), packed(text, strategy=zlib.Z_HUFFMAN_ONLY), named.getvalue(),
+                  packed(text[:half]) + packed(text[half:], level=0)]
+        path = self.folder / "host.1.pt.trace.json.gz"
+        for data in forms:
+            path.write_bytes(data)
+            self.assertEqual(self.json(path), plain)
+        (self.folder / "run").mkdir()
+        (self.folder / "run" / "host.2.pt.trace.json.gz").write_bytes(forms[0])
+        self.assertEqual(self.json(self.folder / "run"), plain)
+        for length in (0, 1, 9, 12, 40, len(forms[2]) // 2, len(forms[2]) - 9, len(forms[2]) - 1):
+            path.write_bytes(forms[2][:length])
+            self.refused("profile", path, says="the compressed data ends early")
+        for at in (0, 2, 11, 200, len(forms[2]) - 6, len(forms[2]) - 2):
+            damaged = bytearray(forms[2])
+            damaged[at] ^= 0x55
+            path.write_bytes(damaged)
+            self.refused("profile", path, says="the compressed data")
+        path.write_bytes(packed(b"\0" * 1000))
+        self.refused("profile", path, says="holds a zero byte, so it is no text")
 
     def test_ranks_side_by_side(self):
         rows = "1,a,MatMul,AI_CORE,5,{},1,,\n1,b,hcom_allReduce_,HCCL,{},{},2,,\n"
