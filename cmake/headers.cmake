@@ -98,6 +98,7 @@ set(HOCKET_HEADERS
   hocket/interop/mindspore/ir_reader.hpp
   hocket/interop/mindspore/ir_statement.hpp
   hocket/interop/mindspore/ir_type.hpp
+  hocket/interop/mindspore/layer_in_scope.hpp
   hocket/interop/mindspore/parse_ir.hpp
   hocket/interop/training_log.hpp
   hocket/launch.hpp

@@ -513,6 +513,23 @@ cost::device_memory read_memory(const json_object& cluster) {
   return {.capacity = whole_bytes(all), .reserve = whole_bytes(reserve)};
 }
 
+std::vector<std::string> missing_reshapes(const recompute_lists& lists) {
+  std::vector<std::string> names, missing;
+  const auto add = [&](const std::string& written) {
+    std::string name;
+    for (const char c : written) name += c == '\\' ? "" : std::string(1, c);
+    names.push_back(name);
+  };
+  for (const auto& [key, value] : lists.select.items()) add(lists.select.is_array() ? value.get<std::string>() : key);
+  const auto is_named = [&](const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  if (!is_named("feed_forward.mul")) return missing;
+  for (const std::string& matrix : {std::string("w1"), std::string("w2")})
+    if (!is_named("feed_forward." + matrix + ".reshape")) missing.push_back("feed_forward\\." + matrix + "\\.reshape");
+  return missing;
+}
+
 cost::recompute_plan read_lists(const recompute_lists& lists, std::span<const cost::rank_layers> ranks,
                                 const cost::replay_set& replay) {
   const std::vector<std::int64_t> counts = cost::layer_counts(ranks);

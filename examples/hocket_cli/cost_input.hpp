@@ -45,6 +45,10 @@ struct recompute_lists {
   nlohmann::json whole, select;  ///< null: not given
   std::string file;              ///< that has them
 };
+/// Patterns of reshapes that a list with feed_forward\.mul lacks. Where linear cells take three dimensions, the
+/// reshapes before and behind the activation keep its tensors unless they are recomputed, too (the tuning guide's
+/// case).
+std::vector<std::string> missing_reshapes(const recompute_lists& lists);
 /// The plan that the lists make; ends the command with a sentence that names the field and the numbers.
 hocket::cost::recompute_plan read_lists(const recompute_lists& lists, std::span<const hocket::cost::rank_layers> ranks,
                                         const hocket::cost::replay_set& replay);

@@ -95,6 +95,14 @@ void recompute_as_text(std::string& out, const report_context& context) {
            right(grouped(row.kept_bytes), 24) + right(grouped(row.again_flops), 26) + "  " + to_string(row.layers.how) +
            (kind_of(row.layers) == "dense" ? "" : ", " + kind_of(row.layers)) + "\n";
   out += "  kept: of one micro-batch on one rank; again: over all ranks of the stage and the whole step\n";
+  const std::vector<std::string> missing = missing_reshapes(context.lists);
+  if (missing.empty()) return;
+  std::string names;
+  for (const std::string& name : missing) names += (names.empty() ? "" : " and ") + name;
+  out +=
+      "  # activation: freed only where the linear cells take two dimensions (fine-grained copies). Else the reshapes\n"
+      "  # before and behind it keep its tensors, and nothing is freed: add " +
+      names + "\n";
 }
 
 void step_as_text(std::string& out, const report_context& context) {

@@ -39,7 +39,8 @@ std::string micros(double us) {
   return digits.data();
 }
 
-std::string ranks_text(const ms::ir_collective& c) {
+std::string ranks_text(const ms::ir_program& program, const ms::ir_collective& c) {
+  if (c.peer >= 0) return (program.primitive(c.node) == "Send" ? "to rank " : "from rank ") + std::to_string(c.peer);
   std::string out;
   constexpr std::size_t shown = 8;
   for (std::size_t i = 0; i < c.ranks.size() && i < shown; ++i) out += (i == 0 ? "" : " ") + std::to_string(c.ranks[i]);
@@ -57,7 +58,7 @@ struct total {
   std::int64_t bytes = 0;
   double us = 0;
 };
-using totals = std::array<total, 5>;  // by reason
+using totals = std::array<total, ms::collective_reason_count>;  // by reason
 
 ordered_json as_json(const ms::ir_program& program, const std::vector<ms::ir_collective>& all, const totals& sums,
                      const link_options& link) {
@@ -70,6 +71,7 @@ ordered_json as_json(const ms::ir_program& program, const std::vector<ms::ir_col
                         {"primitive", program.primitive(c.node)},
                         {"group", c.group},
                         {"ranks", or_null(!c.ranks.empty(), c.ranks)},
+                        {"peer", or_null(c.peer >= 0, c.peer)},
                         {"rank_count", or_null(c.rank_count > 0, c.rank_count)},
                         {"bytes", or_null(c.bytes_known, c.bytes)},
                         {"layer", ms::place_of(program, c.node).layer},
@@ -81,6 +83,7 @@ ordered_json as_json(const ms::ir_program& program, const std::vector<ms::ir_col
                         {"backward", c.is_backward},
                         {"reason", to_string(c.reason)},
                         {"why", c.why}};
+    if (c.only_slice != hocket::no_id) one["only_slice_line"] = program.node(c.only_slice).line;
     if (const double us = time_of(program, c, link); us >= 0) one["time_us"] = us;
     out["collectives"].push_back(std::move(one));
   }
@@ -106,11 +109,14 @@ std::string as_text(const ms::ir_program& program, const std::vector<ms::ir_coll
     const std::string layer = ms::place_of(program, c.node).layer;
     out += "line " + left(std::to_string(program.node(c.node).line), 6) + "  " +
            std::string(program.primitive(c.node)) + " of " + (c.bytes_known ? with_commas(c.bytes) : "unknown") +
-           " bytes, " + ranks_text(c);
+           " bytes, " + ranks_text(program, c);
     if (c.producer != hocket::no_id) out += ", from " + std::string(program.primitive(c.producer));
     if (!layer.empty()) out += ", layer " + layer;
     if (const double us = time_of(program, c, link); us >= 0) out += ", " + micros(us);
     out += "\n             " + std::string(to_string(c.reason)) + ": " + c.why + '\n';
+    if (c.only_slice != hocket::no_id)
+      out += "             only a slice of it is read (" + std::string(program.primitive(c.only_slice)) + ", line " +
+             std::to_string(program.node(c.only_slice).line) + "): a ReduceScatter would do, with half the bytes\n";
   }
   out += all.empty() ? "no collective\n" : "\n";
   for (std::size_t r = 0; r < sums.size(); ++r) {

@@ -30,11 +30,34 @@ std::string place_text(const ms::ir_program& program, std::uint32_t n) {
   return place.pattern + (place.layer.empty() ? "" : " of layer " + place.layer);
 }
 
-// The lists that a MindFormers user pastes. A pattern that is marked in all layers of the dump is a word of a list; if
-// it is marked in some, their number is said, as the guide's [20, 8] does for each stage.
+// Whether the layers that are recomputed whole are the first ones, which a number says.
+bool are_first_layers(const ms::recompute_report& r) {
+  const auto before = [](const std::string& a, const std::string& b) {
+    return a.size() != b.size() ? a.size() < b.size() : a < b;  // numbers
+  };
+  std::vector<std::string> layers = r.layers, whole = r.whole_layers;
+  std::sort(layers.begin(), layers.end(), before);
+  std::sort(whole.begin(), whole.end(), before);
+  return whole.size() <= layers.size() && std::equal(whole.begin(), whole.end(), layers.begin());
+}
+
+// Layers that are recomputed whole. MindFormers takes the number of the first ones of each stage.
+std::string whole_layers_config(const ms::recompute_report& r) {
+  if (r.whole_layers.empty()) return "  recompute: False\n";
+  if (r.whole_layers.size() == r.layers.size()) return "  recompute: True\n";
+  const std::string count = std::to_string(r.whole_layers.size());
+  if (are_first_layers(r))
+    return "  recompute: [" + count + "]  # the first layers of this stage; of " + std::to_string(r.layers.size()) +
+           " in the dump\n";
+  std::string list;
+  for (const std::string& layer : r.whole_layers) list += (list.empty() ? "" : ", ") + layer;
+  return "  recompute: False  # layers " + list + " are not the first ones: call recompute() of their cells\n";
+}
+
+// The lists that a MindFormers user pastes. A pattern is a word of a list if it is marked in all layers of the dump
+// that are not recomputed whole. If it is marked in some of them, their number is given, as the guide's [20, 8] does.
 std::string config(const ms::recompute_report& r) {
-  std::string out = "recompute_config:\n";
-  if (r.is_whole_cells) return out + "  recompute: True\n";
+  std::string out = "recompute_config:\n" + whole_layers_config(r);
   std::vector<std::string> patterns;
   std::vector<std::size_t> layer_counts;
   bool everywhere = true;
@@ -43,9 +66,10 @@ std::string config(const ms::recompute_report& r) {
       if (!p.in_layer || std::find(patterns.begin(), patterns.end(), p.text) != patterns.end()) continue;
       patterns.push_back(p.text);
       layer_counts.push_back(p.layers.size());
-      everywhere = everywhere && p.layers.size() == r.layers.size();
+      everywhere = everywhere && p.layers.size() + r.whole_layers.size() >= r.layers.size();
     }
-  out += "  recompute: False\n  select_recompute:";
+  if (patterns.empty() && !r.whole_layers.empty()) return out;
+  out += "  select_recompute:";
   if (everywhere) {
     for (std::size_t i = 0; i < patterns.size(); ++i) out += (i == 0 ? " ['" : ", '") + patterns[i] + "'";
     return out + (patterns.empty() ? " []\n" : "]\n");
@@ -65,6 +89,7 @@ std::string mark_line(const ms::ir_program& program, const ms::recompute_mark& m
     out += "not computed again: " + std::string(program.primitive(mark.kept_by)) + " (" +
            ms::place_of(program, mark.kept_by).pattern + ", line " + std::to_string(program.node(mark.kept_by).line) +
            ") keeps its result";
+    if (mark.is_forced) out += ", as MindSpore does not recompute it";
   } else {
     out += "not computed again: the backward pass reads nothing of it";
   }
@@ -93,16 +118,12 @@ std::string suggestion(const ms::ir_program& program, const ms::recompute_report
     out += "line " + left(std::to_string(program.node(m.node).line), 6) + "  " +
            std::string(program.primitive(m.node)) + "  " + place_text(program, m.node) + ": " + with_commas(m.frees) +
            '\n';
-  if (!r.further.empty()) {
+  if (!r.further.empty())
     out += std::string("\n") + (r.further_is_fewest ? "the fewest" : "all") +
            " further marks that make every mark come true: " + std::to_string(r.further.size()) +
            "; kept then: " + with_commas(r.kept_with_further) + ", " + with_commas(r.kept_with - r.kept_with_further) +
-           " less\n\n" + config(r);
-  }
-  if (r.is_whole_cells)
-    return out +
-           "# of stage s the first n layers alone: recompute: [n of stage 0, n of stage 1, ...]; all of this one: [" +
-           std::to_string(r.layers.size()) + "]\n";
+           " less\n";
+  if (!r.further.empty() || !r.whole_layers.empty()) out += "\n" + config(r);
   for (const auto* const list : {&r.marked, &r.further})
     for (const ms::recompute_pattern& p : *list) {
       if (!p.in_layer) out += "# outside the layers, by recompute() in its cell: " + p.text + '\n';
@@ -114,11 +135,14 @@ std::string suggestion(const ms::ir_program& program, const ms::recompute_report
 std::string as_text(const ms::ir_program& program, const ms::recompute_report& r) {
   std::string out;
   for (const ms::recompute_mark& mark : r.marks) out += mark_line(program, mark);
+  for (const std::uint32_t n : r.turned_off)
+    out += "line " + left(std::to_string(program.node(n).line), 6) + "  " + std::string(program.primitive(n)) + "  " +
+           place_text(program, n) + ": not computed again: MindSpore turned its mark off\n";
   out += (r.marks.empty() ? "" : "\n") + std::string("marked: ") + std::to_string(r.marks.size()) +
          "; computed again: " + std::to_string(r.predicted_count) +
          "; copies in the dump: " + std::to_string(r.copy_count);
   if (r.other_copy_count > 0) out += " (" + std::to_string(r.other_copy_count) + " of tuples and second copies)";
-  if (r.copy_count == 0 && !r.marks.empty()) out += " (it is from before add_recomputation)";
+  if (r.is_before_copies && !r.marks.empty()) out += " (it is from before add_recomputation)";
   out += "\nkept for the backward pass: " + with_commas(r.kept_without) + " -> " + with_commas(r.kept_with) +
          ", freed " + with_commas(r.freed()) + " (kept bytes, not the fall of the peak)\n";
   if (r.micro_batch_count > 1)
@@ -150,6 +174,8 @@ std::string as_json(const ms::ir_program& program, const ms::recompute_report& r
                       {"micro_batches", r.micro_batch_count},
                       {"layers", r.layers},
                       {"whole_cells", r.is_whole_cells},
+                      {"whole_layers", r.whole_layers},
+                      {"before_add_recomputation", r.is_before_copies},
                       {"marked_in_called_graphs", r.marked_in_called_graphs},
                       {"unknown_sizes", r.unknown_sizes},
                       {"kept_bytes",
@@ -174,6 +200,8 @@ std::string as_json(const ms::ir_program& program, const ms::recompute_report& r
     if (mark.kept_by != hocket::no_id) one["kept_by"] = node_json(program, mark.kept_by);
     out["marks"].push_back(std::move(one));
   }
+  out["turned_off"] = ordered_json::array();
+  for (const std::uint32_t n : r.turned_off) out["turned_off"].push_back(node_json(program, n));
   out["missing"] = ordered_json::array();
   for (const ms::further_mark& m : r.missing) {
     ordered_json one = node_json(program, m.node);

@@ -56,15 +56,37 @@ std::optional<profile_dump> join_dump(ascend::profile& p, const profile_question
   ascend::ir_join join = ascend::join_ir(p.kernels, dump.program);
   if (join.joined == 0)
     fail(q.dump + ": no op of the profile has its full scope in this dump, as in " + p.kernels.front().name);
-  for (std::size_t i = 0; i < p.kernels.size(); ++i)
-    if (join.node_of[i] != hocket::no_id) ascend::take_shapes(p.kernels[i], dump.program, join.node_of[i]);
+  for (std::size_t i = 0; i < p.kernels.size(); ++i) {
+    if (join.node_of[i] == hocket::no_id) continue;
+    ascend::take_shapes(p.kernels[i], dump.program, join.node_of[i]);
+    ascend::take_phase(p.kernels[i], dump.program, join.node_of[i]);
+  }
   dump.node_of = std::move(join.node_of);
   dump.joined = join.joined;
   return dump;
 }
 
+// Folders of several ranks: one after the other, so that memory holds the files of one.
+void run_ranks(const profile_question& q, std::vector<rank_files>& ranks) {
+  if (!q.dump.empty() || !q.samples.empty() || !q.svg.empty() || !q.trace.empty())
+    fail("--ir, --samples, --svg and --trace are for one rank, but the folders hold " + std::to_string(ranks.size()) +
+         ": " + ranks[0].name + ", " + ranks[1].name + (ranks.size() > 2 ? ", ..." : ""));
+  std::vector<rank_times> times;
+  std::vector<std::string> unused;
+  for (rank_files& rank : ranks) {
+    ascend::profile p = read_profiles(rank);
+    only_step(p, q.step);
+    times.push_back(times_of_rank(rank.name, p));
+    unused.insert(unused.end(), rank.unused.begin(), rank.unused.end());
+  }
+  give(q.out, form(q.format) == "json" ? ranks_as_json(times, unused) : ranks_as_text(times, unused),
+       "ranks=" + std::to_string(times.size()) + " unused_files=" + std::to_string(unused.size()));
+}
+
 void run(const profile_question& q) {
-  ascend::profile p = read_profiles(q.files);
+  std::vector<rank_files> ranks = ranks_of(q.files);
+  if (ranks.size() > 1) return run_ranks(q, ranks);
+  ascend::profile p = read_profiles(ranks.front());
   only_step(p, q.step);
   const std::optional<profile_dump> dump = join_dump(p, q);
   if (!q.samples.empty()) write_file(q.samples, profile_samples(p, q));
@@ -78,7 +100,9 @@ void run(const profile_question& q) {
                 p.kernels.size(), p.kernels.empty() ? p.steps.size() : ascend::break_down_steps(p.kernels).size(),
                 p.totals.size(), p.collectives.size(), p.memory.size(), ms(b.span), ms(b.computing), ms(b.exposed),
                 ms(b.idle));
-  give(q.out, form(q.format) == "json" ? profile_as_json(p, dump, q) : profile_as_text(p, dump, q), line);
+  const std::vector<std::string>& unused = ranks.front().unused;
+  give(q.out, form(q.format) == "json" ? profile_as_json(p, dump, q, unused) : profile_as_text(p, dump, q, unused),
+       line);
 }
 
 void add_picture_options(CLI::App& command, profile_question& q) {
@@ -113,7 +137,8 @@ void add_profile(CLI::App& app) {
       ->add_option(
           "files", q->files,
           "Files of one rank and run: kernel_details.csv, op_summary_*.csv, op_statistic.csv, trace_view.json,\n"
-          "step_trace_time.csv, communication.json, memory_record.csv, cpu_op_*, traces of PyTorch; - for one")
+          "step_trace_time.csv, communication.json, memory_record.csv, cpu_op_*, traces of PyTorch; - for one;\n"
+          "or folders as profilers write them, of one rank or of many")
       ->type_name("FILE...")
       ->required();
   command->add_option("--ir", q->dump, "A dump of MindSpore's IR of the same run: inputs and strategy beside each op")

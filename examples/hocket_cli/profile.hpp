@@ -14,9 +14,21 @@
 
 namespace hocket_cli {
 
-/// The files of one run of one rank, as one profile; ends the command if a file is none, or if two of them do not
-/// belong together. Steps that show as repetitions have numbers.
-hocket::ascend::profile read_profiles(const std::vector<std::string>& files);
+/// Files of one rank.
+struct rank_files {
+  std::string name;                 ///< the folder of the rank; empty: files were given one by one
+  std::vector<std::string> files;   ///< to be read
+  std::vector<std::string> unused;  ///< that hold nothing which is read here, or the same as others
+};
+/// The files that arguments name, by rank, in the order of the folders' names. Folders are searched for what
+/// MindSpore's, Ascend PyTorch's, msprof's and PyTorch's profilers write. Ends the command if a folder holds nothing of
+/// them.
+std::vector<rank_files> ranks_of(const std::vector<std::string>& arguments);
+
+/// The files of one run of one rank, as one profile; ends the command if a file is wrong, or if two of them do not
+/// belong together. Of several files those that hold nothing known become unused. Steps that show as repetitions have
+/// numbers.
+hocket::ascend::profile read_profiles(rank_files& rank);
 
 /// A dump that a profile is joined with, and the node of each kernel.
 struct profile_dump {
@@ -33,10 +45,23 @@ struct profile_question {
   double gap_us = 100;
 };
 
+/// Where the time of each rank goes, side by side: means of their steps.
+struct rank_times {
+  std::string name;
+  std::int64_t step_count = 0, op_count = 0;
+  hocket::ascend::nanoseconds span{}, computing{}, exposed{}, receives{}, data{}, idle{};
+};
+rank_times times_of_rank(const std::string& name, const hocket::ascend::profile& p);
+std::string ranks_as_text(const std::vector<rank_times>& ranks, const std::vector<std::string>& unused);
+std::string ranks_as_json(const std::vector<rank_times>& ranks, const std::vector<std::string>& unused);
+
+/// @param unused  files that were not used, for a line at the end
 std::string profile_as_text(const hocket::ascend::profile& p, const std::optional<profile_dump>& dump,
-                            const profile_question& q);
+                            const profile_question& q, const std::vector<std::string>& unused);
+/// `# not used: a.csv, b.json`, at most a few names; empty if all were.
+std::string unused_text(const std::vector<std::string>& unused);
 std::string profile_as_json(const hocket::ascend::profile& p, const std::optional<profile_dump>& dump,
-                            const profile_question& q);
+                            const profile_question& q, const std::vector<std::string>& unused);
 /// The samples CSV of `hocket tiling fit`.
 std::string profile_samples(const hocket::ascend::profile& p, const profile_question& q);
 

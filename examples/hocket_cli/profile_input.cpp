@@ -4,11 +4,15 @@
 #include <hocket/interop/ascend/step_breakdown.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <fstream>
 #include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "gunzip.hpp"
 #include "profile.hpp"
 
 namespace hocket_cli {
@@ -65,38 +69,79 @@ void check_together(const std::vector<one_file>& files) {
   }
 }
 
-ascend::profile read_one(const std::string& name, const std::string& where) {
-  const std::string text = read_file(name);
-  auto p = ascend::parse_profile(text);
-  if (p) return *std::move(p);
-  const bool is_dump = p.error().code == hocket::errc::unknown_table &&
-                       (text.starts_with("# IR entry") || text.find("subgraph @") != text.npos);
-  fail(where + ": " + message(p.error()) + (is_dump ? "; it is a dump of MindSpore's IR: hocket ir reads it" : ""));
-}
+// Why a file is not used, though nothing is wrong with it; empty: it is used.
+struct reading {
+  ascend::profile content;
+  std::string unused;
+};
 
 bool is_empty(const ascend::profile& p) {
-  return p.kernels.empty() && p.totals.empty() && p.steps.empty() && p.memory.empty() && p.collectives.empty();
+  return p.kernels.empty() && p.totals.empty() && p.steps.empty() && p.memory.empty() && p.collectives.empty() &&
+         p.links.empty();
+}
+
+reading read_one(const std::string& name, const std::string& where) {
+  const std::string text = name.ends_with(".gz") ? read_compressed(name) : read_file(name);
+  auto p = ascend::parse_profile(text);
+  if (p && is_empty(*p))
+    return {{},
+            where + (p->form == ascend::profile_form::trace ? ": the trace has no events of a device"
+                                                            : ": there are no rows below the names of columns")};
+  if (p) return {*std::move(p), {}};
+  const bool is_unknown = p.error().code == hocket::errc::unknown_table;
+  const bool is_dump = is_unknown && (text.starts_with("# IR entry") || text.find("subgraph @") != text.npos);
+  const std::string why =
+      where + ": " + message(p.error()) + (is_dump ? "; it is a dump of MindSpore's IR: hocket ir reads it" : "");
+  if (!is_unknown) fail(why);
+  return {{}, why};
+}
+
+// Of `FOLDER/*`: databases and archives, which are no text.
+bool is_binary(const std::string& name) {
+  if (name == "-") return false;
+  std::ifstream file(name, std::ios::binary);
+  char block[1 << 12];
+  file.read(block, sizeof block);
+  return std::memchr(block, 0, static_cast<std::size_t>(file.gcount())) != nullptr;
+}
+
+// Reads the files of a rank. Where several are given, those that hold nothing known are set aside.
+std::vector<one_file> read_files(rank_files& rank) {
+  std::vector<one_file> files;
+  std::string first_reason;
+  std::vector<std::string> used;
+  for (const std::string& name : rank.files) {
+    if (rank.files.size() > 1 && !name.ends_with(".gz") && is_binary(name)) {
+      rank.unused.push_back(name);
+      continue;
+    }
+    const std::string where = name == "-" ? "standard input" : name;
+    reading one = read_one(name, where);
+    if (one.unused.empty()) {
+      files.push_back({where, std::move(one.content)});
+      used.push_back(name);
+      continue;
+    }
+    if (first_reason.empty()) first_reason = one.unused;
+    rank.unused.push_back(name);
+  }
+  if (files.empty())
+    fail(first_reason.empty() ? rank.unused.front() + ": holds a zero byte, so it is no text" : first_reason);
+  rank.files = used;
+  return files;
 }
 
 }  // namespace
 
-ascend::profile read_profiles(const std::vector<std::string>& names) {
-  std::vector<one_file> files;
-  for (const std::string& name : names) {
-    const std::string where = name == "-" ? "standard input" : name;
-    files.push_back({where, read_one(name, where)});
-    if (!is_empty(files.back().content)) continue;
-    fail(where + (files.back().content.form == ascend::profile_form::trace
-                      ? ": the trace has no events of a device"
-                      : ": there are no rows below the names of columns"));
-  }
+ascend::profile read_profiles(rank_files& rank) {
+  std::vector<one_file> files = read_files(rank);
   check_together(files);
   const auto is_table = [](const one_file& f) { return f.content.form != ascend::profile_form::trace; };
   for (std::size_t tables = 0, i = 0; i < files.size(); ++i)  // tables first
     if (is_table(files[i])) std::swap(files[i], files[tables++]);
   ascend::profile all = {};
   all.form = files.front().content.form;
-  std::string kernels, totals, steps, memory, collectives, marks;
+  std::string kernels, totals, steps, memory, collectives, links, marks;
   for (one_file& f : files) {
     if (f.content.form == ascend::profile_form::trace && (!kernels.empty() || !steps.empty())) {
       const bool second_trace = all.form == ascend::profile_form::trace;
@@ -108,6 +153,7 @@ ascend::profile read_profiles(const std::vector<std::string>& names) {
     add_rows(all.steps, steps, f, &ascend::profile::steps, "times of steps");
     add_rows(all.memory, memory, f, &ascend::profile::memory, "memory");
     add_rows(all.collectives, collectives, f, &ascend::profile::collectives, "collectives");
+    add_rows(all.links, links, f, &ascend::profile::links, "links between ranks");
     add_rows(all.marks, marks, f, &ascend::profile::marks, "steps of a trace");
   }
   (void)ascend::number_repeated_steps(all.kernels);

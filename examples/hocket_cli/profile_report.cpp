@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The answers of `hocket profile`, as text and as JSON.
+#include <hocket/core/arithmetic.hpp>
 #include <hocket/interop/ascend/operator_totals.hpp>
 #include <hocket/interop/ascend/profile_samples.hpp>
 #include <hocket/interop/ascend/step_breakdown.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <tuple>
@@ -50,6 +54,7 @@ std::vector<part> parts_of(const ascend::step_breakdown& b) {
   std::vector<part> parts = {{"data", b.copying},
                              {"forward", b.of(kernel_phase::forward)},
                              {"recomputed", b.of(kernel_phase::recomputed)},
+                             {"forward or recomputed", b.of(kernel_phase::forward_or_recomputed)},
                              {"backward", b.of(kernel_phase::backward)},
                              {"forward and backward", b.of(kernel_phase::forward_or_backward)},
                              {"optimizer", b.of(kernel_phase::optimizer)},
@@ -145,6 +150,12 @@ void put_exposed(std::string& out, const ascend::profile& p, const profile_quest
   }
 }
 
+std::string moved_text(hocket::bytes size, nanoseconds transit) {
+  std::string out = with_commas(size.count()) + " bytes in " + fixed(as_ms(transit), 3) + " ms";
+  const double rate = static_cast<double>(size.count()) / static_cast<double>(transit.count());
+  return transit.count() > 0 ? out + ", " + fixed(rate, 2) + " GB/s" : out;
+}
+
 void put_tables(std::string& out, const ascend::profile& p, const profile_question& q) {
   if (!p.steps.empty()) {
     out +=
@@ -185,11 +196,46 @@ void put_tables(std::string& out, const ascend::profile& p, const profile_questi
   });
   for (std::size_t i = 0; i < runs.size() && i < static_cast<std::size_t>(q.top); ++i) {
     const auto& r = runs[i];
-    out += ms(r.elapsed) + "  " + plain(r.name) + ": waits " + fixed(as_ms(r.wait), 3) + ", moves " +
-           with_commas(moved_bytes(r).count()) + " bytes in " + fixed(as_ms(r.transit), 3) + " ms";
-    const double rate = static_cast<double>(moved_bytes(r).count()) / static_cast<double>(r.transit.count());
-    out += r.transit.count() > 0 ? ", " + fixed(rate, 2) + " GB/s\n" : "\n";
+    out += ms(r.elapsed) + "  " + plain(r.name) + (r.rank < 0 ? "" : " of rank " + std::to_string(r.rank)) +
+           ": waits " + fixed(as_ms(r.wait), 3) + ", moves " + moved_text(moved_bytes(r), r.transit) + '\n';
   }
+}
+
+// No sum is beyond what 64 bits hold, whatever a file claims.
+hocket::bytes capped_sum(hocket::bytes a, hocket::bytes b) {
+  std::int64_t sum = 0;
+  const bool fits = hocket::checked_add(a.count(), b.count(), sum);
+  return hocket::bytes(fits ? sum : (std::numeric_limits<std::int64_t>::max)());
+}
+
+// The links between ranks, each with what all collectives moved over it. Where the file has sums over the runs of a
+// collective (-total), its single runs (-top1, -bottom1) are left out.
+std::vector<ascend::rank_link> links_of(const ascend::profile& p) {
+  const auto is_total = [](const ascend::rank_link& l) { return l.name.ends_with("-total"); };
+  const bool has_totals = std::any_of(p.links.begin(), p.links.end(), is_total);
+  std::map<std::tuple<std::int64_t, std::int64_t, std::string_view>, ascend::rank_link> sums;
+  for (const ascend::rank_link& l : p.links) {
+    if (has_totals && !l.point_to_point && !is_total(l)) continue;
+    ascend::rank_link& sum = sums[{l.from, l.to, l.transport}];
+    sum.from = l.from;
+    sum.to = l.to;
+    sum.transport = l.transport;
+    sum.size = capped_sum(sum.size, l.size);
+    sum.transit = ascend::detail::capped_sum(sum.transit, l.transit);
+  }
+  std::vector<ascend::rank_link> out;
+  for (auto& [key, sum] : sums) out.push_back(std::move(sum));
+  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.transit > b.transit; });
+  return out;
+}
+
+void put_links(std::string& out, const ascend::profile& p, const profile_question& q) {
+  if (p.links.empty()) return;
+  out += "\nlinks between ranks, from communication_matrix.json, longest transit first:\n";
+  const auto links = links_of(p);
+  for (std::size_t i = 0; i < links.size() && i < static_cast<std::size_t>(q.top); ++i)
+    out += ms(links[i].transit) + "  " + std::to_string(links[i].from) + " -> " + std::to_string(links[i].to) + "  " +
+           plain(links[i].transport) + ": " + moved_text(links[i].size, links[i].transit) + '\n';
 }
 
 ordered_json step_json(const ascend::step_breakdown& b) {
@@ -234,24 +280,43 @@ ordered_json kernel_json(const ascend::profile& p, std::size_t i) {
 
 }  // namespace
 
+std::string unused_text(const std::vector<std::string>& unused) {
+  if (unused.empty()) return {};
+  constexpr std::size_t shown = 6;
+  std::string names;
+  for (std::size_t i = 0; i < unused.size() && i < shown; ++i)
+    names += (i == 0 ? "" : ", ") + plain(unused[i].substr(unused[i].rfind('/') + 1));
+  if (unused.size() > shown) names += ", ... (" + std::to_string(unused.size()) + " files)";
+  return "# not used: " + names + "\n";
+}
+
 std::string profile_as_text(const ascend::profile& p, const std::optional<profile_dump>& dump,
-                            const profile_question& q) {
+                            const profile_question& q, const std::vector<std::string>& unused) {
   std::string out;
   if (!p.kernels.empty()) {
     const auto steps = ascend::break_down_steps(p.kernels);
-    for (const auto& b : steps) put_step(out, b);
+    nanoseconds undecided{};
+    for (const auto& b : steps) {
+      put_step(out, b);
+      undecided = ascend::detail::capped_sum(undecided, b.of(kernel_phase::forward_or_recomputed));
+    }
+    if (undecided.count() > 0)
+      out += "# forward or recomputed: an op and its copy have the same scope; --ir DUMP tells them apart\n";
     put_operators(out, p, q);
     if (dump) put_runs(out, p, *dump, q);
     put_gaps(out, p, q);
     put_exposed(out, p, q);
   }
   put_tables(out, p, q);
+  put_links(out, p, q);
+  out += unused_text(unused);
   return out.substr(out.starts_with('\n') ? 1 : 0);
 }
 
 std::string profile_as_json(const ascend::profile& p, const std::optional<profile_dump>& dump,
-                            const profile_question& q) {
+                            const profile_question& q, const std::vector<std::string>& unused) {
   ordered_json out = {{"version", 1}};
+  if (!unused.empty()) out["unused_files"] = unused;
   for (const auto& b : ascend::break_down_steps(p.kernels)) out["steps"].push_back(step_json(b));
   if (!p.kernels.empty()) out["operators"] = operators_json(p, q);
   for (const auto& g : ascend::find_gaps(p.kernels, nanoseconds(static_cast<std::int64_t>(q.gap_us * 1000))))
@@ -283,13 +348,21 @@ std::string profile_as_json(const ascend::profile& p, const std::optional<profil
                                      {"free_us", as_us(s.free)}});
   for (const auto& t : p.totals)
     out["totals"].push_back({{"type", t.type}, {"name", t.name}, {"calls", t.count}, {"total_us", as_us(t.total)}});
-  for (const auto& c : p.collectives)
+  for (const auto& c : p.collectives) {
     out["collectives"].push_back({{"name", c.name},
                                   {"group", c.group},
                                   {"elapsed_us", as_us(c.elapsed)},
                                   {"wait_us", as_us(c.wait)},
                                   {"transit_us", as_us(c.transit)},
                                   {"bytes", moved_bytes(c).count()}});
+    if (c.rank >= 0) out["collectives"].back()["rank"] = c.rank;
+  }
+  for (const auto& l : links_of(p))
+    out["links"].push_back({{"from", l.from},
+                            {"to", l.to},
+                            {"transport", l.transport},
+                            {"bytes", l.size.count()},
+                            {"transit_us", as_us(l.transit)}});
   std::int64_t allocated = 0, reserved = 0;
   for (const auto& m : p.memory) {
     allocated = (std::max)(allocated, m.allocated.count());

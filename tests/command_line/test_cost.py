@@ -379,6 +379,11 @@ class Report(ToolTest):
         ratio = value["flops"]["hfu"]["ratio"] / value["flops"]["mfu"]["ratio"]
         self.assertAlmostEqual(ratio, value["flops"]["hardware_per_step"] / value["flops"]["per_step"], places=12)
         self.assertGreater(value["step"]["seconds"], plain["step"]["seconds"])
+        # Without the reshapes, the guide's list frees nothing where linear cells take three dimensions.
+        note = r"nothing is freed: add feed_forward\.w1\.reshape and feed_forward\.w2\.reshape"
+        self.assertNotIn("nothing is freed", self.ok("cost", "report", *words(lists, {})).text)
+        self.assertIn(note, self.ok("cost", "report", *words({**lists, "select_recompute": silu_mul[:2]}, {})).text)
+        self.assertNotIn("nothing is freed", self.ok("cost", "report", *words({**lists, "select_recompute": ["activation"]}, {})).text)
         # The same in the parallel file, with our own names, and by layer.
         for same in ({"recompute": [4, 0], "select_recompute": ["activation"]},
                      {"recompute": [[3, 0, 1, 2], []], "select_recompute": {"activation": [20, 20]}},

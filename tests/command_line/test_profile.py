@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """hocket profile: on files that profilers wrote, against sums that are worked out here."""
 import csv
+import gzip
+import io
 import json
 import math
+import re
+import shutil
 import unittest
+import zlib
 from decimal import Decimal
 
 from harness import DATA, ROOT, ToolTest, main
@@ -114,6 +119,21 @@ class Profile(ToolTest):
         self.assertIn("moves 4,000,000 bytes in 1.000 ms, 4.00 GB/s", done.text)
         self.ok("tiling", "fit", "--samples", out)
 
+    def test_links_between_ranks(self):
+        links = {"0-1": {"Transport Type": "HCCS", "Transit Size(MB)": 12, "Transit Time(ms)": 3},
+                 "0-8": {"Transport Type": "RDMA", "Transit Size(MB)": 6, "Transit Time(ms)": 6}}
+        one = {"0-1": {"Transport Type": "HCCS", "Transit Size(MB)": 4, "Transit Time(ms)": 1}}
+        path = self.file("communication_matrix.json", json.dumps(
+            {"step1": {"p2p": {}, "collective": {"hcom_allReduce__1-total@g": links, "hcom_allReduce__1-top1@g": one}}}))
+        text = self.ok("profile", path).text
+        self.assertIn("0 -> 8  RDMA: 6,000,000 bytes in 6.000 ms, 1.00 GB/s\n", text)
+        self.assertIn("0 -> 1  HCCS: 12,000,000 bytes in 3.000 ms, 4.00 GB/s\n", text)
+        self.assertEqual([(l["from"], l["to"], l["bytes"]) for l in self.json(path)["links"]], [(0, 8, 6000000), (0, 1, 12000000)])
+
+    def test_communication_of_a_cluster(self):
+        text = self.ok("profile", PROFILES / "cluster_communication.json").text
+        self.assertIn("121.737 ms  hcom_broadcast__501_0 of rank 0: waits 115.961, moves 85,312 bytes in 0.008 ms", text)
+
     def test_a_run_on_a_cpu_beside_its_dump(self):
         runs = PROFILES / "cpu_op_execute_timestamp_0.txt"
         done = self.ok("profile", runs, "--ir", DATA / "mindspore/select_fp16.ir", "--format", "json")
@@ -128,9 +148,117 @@ class Profile(ToolTest):
             scope = next(s for s in lines[one["line"]:one["line"] + 6] if "Fullname with scope" in s)
             self.assertIn(f"({one['name']})", scope)
         self.refused("profile", KERNELS, "--ir", DATA / "mindspore/select_fp16.ir", says="has its full scope in this dump")
-        one = self.json(runs, "--step", "2")
+        one = self.json(runs, "--ir", DATA / "mindspore/select_fp16.ir", "--step", "2")
         self.assertEqual(one["steps"], found["steps"][1:])
         self.refused("profile", runs, "--step", "3", says="no op belongs to step 3")
+
+    def test_what_was_recomputed(self):
+        """An op and its copy have the same scope: only the dump tells them apart, and then to the nanosecond."""
+        runs, path = PROFILES / "cpu_op_execute_timestamp_full.txt", DATA / "mindspore/full_fp32.ir"
+        is_copy, statement = {}, ""
+        for line in path.read_text().splitlines():
+            statement = line if line.startswith("  %") else statement
+            if scope := re.fullmatch(r"      # Fullname with scope: \((.*)\)", line):
+                is_copy[scope[1]] = "duplicated: Bool(1)" in statement
+        sums = dict.fromkeys(("undecided", "copies", "originals"), Decimal(0))
+        for line in runs.read_text().splitlines():
+            name, _, times = line.split(";")
+            took = sum(Decimal(t.split(",")[1]) for t in times.split())
+            if name.startswith("recompute_"):
+                sums["undecided"] += took
+                sums["copies" if is_copy[name] else "originals"] += took
+        total = lambda found, phase: sum(s["computing_by_phase_us"][phase] for s in found["steps"]) / 1000
+        alone = self.json(runs)
+        # An op of the loss may run beside one of a layer, and a moment counts once.
+        self.assertAlmostEqual(total(alone, "forward or recomputed"), float(sums["undecided"]), delta=1)
+        self.assertEqual(total(alone, "recomputed"), 0)
+        self.assertIn("--ir DUMP tells them apart", self.ok("profile", runs).text)
+        joined = self.json(runs, "--ir", path)
+        self.assertAlmostEqual(total(joined, "recomputed"), float(sums["copies"]), delta=1)
+        self.assertEqual(total(joined, "forward or recomputed"), 0)
+        self.assertNotIn("--ir DUMP", self.ok("profile", runs, "--ir", path).text)
+
+    def folder_of(self, name, *files, texts={}):
+        folder = self.folder / name
+        folder.mkdir(parents=True)
+        for file in files:
+            shutil.copy(PROFILES / file, folder)
+        for file, text in texts.items():
+            (folder / file).write_text(text)
+        return folder
+
+    def test_a_folder_is_read_as_a_profiler_wrote_it(self):
+        run = self.folder / "host_1_2_ascend_ms"
+        self.folder_of("host_1_2_ascend_ms/ASCEND_PROFILER_OUTPUT", "kernel_details.csv",
+                       texts={"l2_cache.csv": "a,b\n1,2\n", "trace_view.json": "[]"})
+        self.folder_of("host_1_2_ascend_ms/FRAMEWORK", "cpu_op_type_info_0.csv")
+        for given in (run, run / "ASCEND_PROFILER_OUTPUT", self.folder):
+            found = self.json(given)
+            self.assertEqual(found["steps"], self.json(KERNELS)["steps"])
+        self.assertEqual(len(self.json(run)["totals"]), 32)
+        self.assertIn("# not used: l2_cache.csv, trace_view.json\n", self.ok("profile", run).text)
+        # What a shell makes of FOLDER/*: tables that are not known, and no text, are set aside.
+        database = run / "ASCEND_PROFILER_OUTPUT" / "ascend_pytorch_profiler.db"
+        database.write_bytes(b"SQLite format 3\0")
+        files = sorted((run / "ASCEND_PROFILER_OUTPUT").iterdir())
+        done = self.ok("profile", *files)
+        self.assertEqual(done.summary["ops"], "591")
+        self.assertIn("# not used: ascend_pytorch_profiler.db, l2_cache.csv, trace_view.json\n", done.text)
+        self.refused("profile", self.folder_of("empty", texts={"a.csv": "a,b\n"}), says="no file of a known profiler is in this folder")
+        self.refused("profile", run / "ASCEND_PROFILER_OUTPUT" / "l2_cache.csv", says="no table of a known profiler begins with")
+        self.refused("profile", KERNELS, self.folder / "none.csv", says="cannot read")
+
+    def test_compressed_traces(self):
+        """PyTorch writes .pt.trace.json.gz: of every kind of block, of several members, cut off and damaged."""
+        events = [{"ph": "X", "cat": "kernel", "name": f"k{i % 7}", "pid": 0, "tid": 7, "ts": 1000 + 10 * i, "dur": 5 + i % 3}
+                  for i in range(3000)]
+        text = json.dumps({"traceEvents": events}).encode()
+        plain = self.json(self.file("a.json", text.decode()))
+
+        def packed(data, **how):
+            stream = zlib.compressobj(wbits=31, **how)
+            return stream.compress(data) + stream.flush()
+        half = len(text) // 2
+        named = io.BytesIO()
+        with gzip.GzipFile("trace.json", "wb", fileobj=named) as file:
+            file.write(text)
+        forms = [packed(text, level=level) for level in (0, 1, 6, 9)]
+        forms += [packed(text, strategy=zlib.Z_FIXED), packed(text, strategy=zlib.Z_HUFFMAN_ONLY), named.getvalue(),
+                  packed(text[:half]) + packed(text[half:], level=0)]
+        path = self.folder / "host.1.pt.trace.json.gz"
+        for data in forms:
+            path.write_bytes(data)
+            self.assertEqual(self.json(path), plain)
+        (self.folder / "run").mkdir()
+        (self.folder / "run" / "host.2.pt.trace.json.gz").write_bytes(forms[0])
+        self.assertEqual(self.json(self.folder / "run"), plain)
+        for length in (0, 1, 9, 12, 40, len(forms[2]) // 2, len(forms[2]) - 9, len(forms[2]) - 1):
+            path.write_bytes(forms[2][:length])
+            self.refused("profile", path, says="the compressed data ends early")
+        for at in (0, 2, 11, 200, len(forms[2]) - 6, len(forms[2]) - 2):
+            damaged = bytearray(forms[2])
+            damaged[at] ^= 0x55
+            path.write_bytes(damaged)
+            self.refused("profile", path, says="the compressed data")
+        path.write_bytes(packed(b"\0" * 1000))
+        self.refused("profile", path, says="holds a zero byte, so it is no text")
+
+    def test_ranks_side_by_side(self):
+        rows = "1,a,MatMul,AI_CORE,5,{},1,,\n1,b,hcom_allReduce_,HCCL,{},{},2,,\n"
+        for rank, computing in enumerate((1000, 4000, 2000)):
+            text = HEADER + rows.format(computing, 5 + computing, 5000 - computing)
+            self.folder_of(f"profile/rank_{rank}/profiler", texts={"kernel_details.csv": text})
+        done = self.ok("profile", self.folder / "profile")
+        self.assertEqual(done.summary["ranks"], "3")
+        self.assertIn(f"      5.000      4.000      1.000      0.000      0.000      0.000      1  {self.folder}/profile/rank_1\n", done.text)
+        self.assertIn("      5.000      4.000      4.000      0.000      0.000      0.000         most\n", done.text)
+        ranks = self.json(self.folder / "profile")["ranks"]
+        self.assertEqual([r["computing_us"] for r in ranks], [1000, 4000, 2000])
+        self.assertEqual([r["exposed_us"] for r in ranks], [4000, 1000, 3000])
+        one = self.folder / "profile" / "rank_2"
+        self.assertEqual(self.json(one)["steps"][0]["computing_us"], 2000)
+        self.refused("profile", self.folder / "profile", "--svg", self.folder / "x.svg", says="are for one rank, but the folders hold 3")
+        self.refused("profile", self.folder / "profile", KERNELS, says="give files of one rank, or folders of ranks")
 
     def test_tables_of_other_kinds(self):
         done = self.ok("profile", PROFILES / "cluster_step_trace_time.csv", PROFILES / "cpu_op_type_info_0.csv",

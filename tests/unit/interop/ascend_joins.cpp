@@ -16,6 +16,7 @@
 
 namespace ascend = hocket::ascend;
 using ascend::kernel;
+using ascend::kernel_phase;
 using ascend::nanoseconds;
 
 namespace {
@@ -137,6 +138,33 @@ TEST_CASE("kernels are joined with nodes of the same scope and primitive", "[asc
   ascend::take_shapes(kernels[0], program, join.node_of[0]);
   CHECK(kernels[0].input_shapes == "256,256;256,256");
   CHECK(ascend::product_of(kernels[0])->flops() == 2 * 256 * 256 * 256);
+}
+
+TEST_CASE("a dump tells a copy from its original, which have one scope", "[ascend]") {
+  std::ifstream in(std::string(HOCKET_TEST_DATA) + "/mindspore/full_fp32.ir", std::ios::binary);
+  const auto program = hocket::mindspore::parse_ir(std::string(std::istreambuf_iterator<char>(in), {})).value();
+  auto p = ascend::parse_profile(profile_files::file("cpu_op_execute_timestamp_full.txt")).value();
+  const auto join = ascend::join_ir(p.kernels, program);
+  std::size_t undecided = 0, copies = 0, originals = 0, backward = 0;
+  for (std::size_t i = 0; i < p.kernels.size(); ++i) {
+    kernel& k = p.kernels[i];
+    undecided += phase_of(k) == kernel_phase::forward_or_recomputed;
+    CHECK(phase_of(k) != kernel_phase::recomputed);
+    backward += phase_of(k) == kernel_phase::backward && k.name.starts_with("Gradients/recompute_");
+    if (join.node_of[i] != hocket::no_id) ascend::take_phase(k, program, join.node_of[i]);
+    CHECK(phase_of(k) != kernel_phase::forward_or_recomputed);
+    copies += phase_of(k) == kernel_phase::recomputed;
+    originals += phase_of(k) == kernel_phase::forward && k.name.starts_with("recompute_");
+  }
+  // Python, from the two files: of two steps 368 runs in recomputed cells, of which 180 are of copies.
+  CHECK(undecided == 368);
+  CHECK(copies == 180);
+  CHECK(originals == 188);
+  CHECK(backward == 76);
+  kernel collective = run_of("Default/a/AllReduce-op0", "AllReduce", 0, 1);
+  collective.communicates = true;
+  ascend::take_phase(collective, program, 0);
+  CHECK(phase_of(collective) == kernel_phase::communication);
 }
 
 TEST_CASE("the first node of a dump is joined as any other", "[ascend]") {

@@ -374,6 +374,9 @@ TEST_CASE("layers and phases are in the scope", "[ascend]") {
   CHECK(ascend::layer_of("Default/net-Llama/layers-CellList/12-DecoderLayer/attention-Attention/Cast-op2") == 12);
   CHECK(ascend::layer_of("Default/net-Llama/layers-CellList/DecoderLayer/3-x/Cast-op2") == -1);
   CHECK(ascend::layer_of("") == -1);
+  CHECK(ascend::layer_of("Default/micro_inputs-CellList/3-_MicroBatch/StridedSlice-op0") == -1);
+  CHECK(ascend::layer_of("layers-CellList/999999999-Layer/a") == 999'999'999);
+  CHECK(ascend::layer_of("layers-CellList/1000000000-Layer/a") == -1);
   const auto phase = [](const char* name, const char* type) {
     kernel k;
     k.name = name;
@@ -381,7 +384,8 @@ TEST_CASE("layers and phases are in the scope", "[ascend]") {
     return ascend::phase_of(k);
   };
   CHECK(phase("Gradients/Default/a/MatMul-op0", "MatMul") == kernel_phase::backward);
-  CHECK(phase("Gradients/recompute_Default/a/MatMul-op0", "MatMul") == kernel_phase::recomputed);
+  CHECK(phase("Gradients/recompute_Default/a/MatMul-op0", "MatMul") == kernel_phase::backward);
+  CHECK(phase("recompute_Default/a/MatMul-op0", "MatMul") == kernel_phase::forward_or_recomputed);
   CHECK(phase("Expand/_SiLUGrad/Sigmoid-op1", "Sigmoid") == kernel_phase::backward);
   CHECK(phase("Expand/_SiLU/Sigmoid-op1", "Sigmoid") == kernel_phase::forward_or_backward);
   CHECK(phase("Default/a/MatMul-op0", "MatMul") == kernel_phase::forward);
@@ -389,4 +393,27 @@ TEST_CASE("layers and phases are in the scope", "[ascend]") {
   CHECK(phase("ApplyAdamW12", "ApplyAdamW") == kernel_phase::optimizer);
   CHECK(phase("Default/GetNext-op0", "GetNext") == kernel_phase::data);
   CHECK(phase("MatMul91", "MatMul") == kernel_phase::forward_or_backward);
+  const auto list_kernel = [&](const std::string& functor) {
+    const std::string name = "void at::native::multi_tensor_apply_kernel<TensorListMetadata<1>, " + functor + ">(...)";
+    return phase(name.c_str(), name.c_str());
+  };
+  CHECK(list_kernel("FusedAdamMathFunctor<float, 4>") == kernel_phase::optimizer);
+  CHECK(list_kernel("BinaryOpListAlphaFunctor<float, 2, 2, 0>") == kernel_phase::optimizer);
+  CHECK(list_kernel("LpNormFunctor<float, NormType::L2>") == kernel_phase::forward_or_backward);
+  CHECK(list_kernel("L2NormFunctor<float>") == kernel_phase::forward_or_backward);
+  CHECK(list_kernel("Copy<float, float>") == kernel_phase::forward_or_backward);
+}
+
+TEST_CASE("one op at several sizes is measured by itself: there are no steps", "[ascend]") {
+  const auto sizes = [](const std::vector<const char*>& shapes) {
+    std::vector<kernel> kernels;
+    for (const char* const shape : shapes) {
+      kernels.emplace_back();
+      kernels.back().name = "MatMulV3";
+      kernels.back().input_shapes = shape;
+    }
+    return ascend::number_repeated_steps(kernels);
+  };
+  CHECK(sizes({"256,8;8,8", "512,8;8,8", "768,8;8,8", "1024,8;8,8"}) == 0);
+  CHECK(sizes({"256,8;8,8", "256,8;8,8"}) == 2);
 }

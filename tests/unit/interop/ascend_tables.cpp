@@ -311,3 +311,26 @@ TEST_CASE("a table that is cut off is refused wherever it is cut, but between ro
           (length > 0 && text[length - 1] == '\n'));
   }
 }
+
+TEST_CASE("a last row with all its columns is whole without its newline, unless its last column is read", "[ascend]") {
+  const std::string text = profile_files::file("kernel_details_matmul.csv");
+  REQUIRE_FALSE(text.ends_with('\n'));
+  const auto p = parse_profile(text);
+  REQUIRE(p);
+  CHECK(p->kernels.size() == 29);
+  CHECK(p->kernels.size() == parse_profile(text + "\n")->kernels.size());
+  // 51 may be the beginning of 510: the shapes are read.
+  CHECK(refusal(kernel_header + "1,a,T,AI_CORE,5,10,0,51") == "the text ends in line 2, before the end of the line");
+  const std::string header = "Name,Type,Start Time(us),Duration(us),cube_utilization(%)\n";
+  CHECK(parse_profile(header + "a,T,5,10,7")->kernels.size() == 1);
+  CHECK(refusal(header + "a,T,5,10") == "line 2: expected 5 columns, found 4");
+}
+
+TEST_CASE("tasks of a table that only wait are not what a device computed", "[ascend]") {
+  const auto p = parse_profile(kernel_header + "1,a,EVENT_WAIT,EVENT_WAIT,5,10,0,\n1,b,N/A,NOTIFY_WAIT,5,10,0,\n" +
+                               "1,c,MatMul,AI_CORE,5,10,0,\n1,d,MEMCPY_ASYNC,MEMCPY_ASYNC,5,10,0,\n");
+  REQUIRE(p);
+  REQUIRE(p->kernels.size() == 2);
+  CHECK(p->kernels[0].name == "c");
+  CHECK(p->kernels[1].name == "d");
+}

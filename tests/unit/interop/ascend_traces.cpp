@@ -67,6 +67,72 @@ TEST_CASE("a trace of PyTorch on a GPU gives kernels, copies and steps", "[ascen
   CHECK(b.idle.count() == 14'500);
 }
 
+TEST_CASE("of a trace of PyTorch on a CPU the outermost ops count", "[ascend]") {
+  const std::string events =
+      R"json({"ph": "X", "cat": "cpu_op", "name": "aten::addmm", "pid": 9, "tid": 1, "ts": 12, "dur": 5},
+    {"ph": "X", "cat": "cpu_op", "name": "aten::linear", "pid": 9, "tid": 1, "ts": 10, "dur": 10},
+    {"ph": "X", "cat": "cpu_op", "name": "aten::t", "pid": 9, "tid": 1, "ts": 10, "dur": 1},
+    {"ph": "X", "cat": "cpu_op", "name": "aten::relu", "pid": 9, "tid": 1, "ts": 20, "dur": 3},
+    {"ph": "X", "cat": "cpu_op", "name": "aten::mul", "pid": 9, "tid": 2, "ts": 11, "dur": 2},
+    {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#4", "pid": 9, "tid": 1, "ts": 9, "dur": 99})json";
+  const auto p = parse_profile("{\"traceEvents\": [" + events + "]}");
+  REQUIRE(p);
+  REQUIRE(p->kernels.size() == 3);
+  CHECK(p->kernels[0].type == "aten::linear");
+  CHECK(p->kernels[0].core == "CPU");
+  CHECK(p->kernels[0].step == 4);
+  CHECK(p->kernels[1].type == "aten::mul");
+  CHECK(p->kernels[2].type == "aten::relu");
+  // With a device, ops of the CPU only launch what runs.
+  const auto device = parse_profile(
+      "[" + events + R"json(, {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 30, "dur": 1}])json");
+  REQUIRE(device);
+  REQUIRE(device->kernels.size() == 1);
+  CHECK(device->kernels[0].name == "k");
+}
+
+TEST_CASE("events may begin and end apart", "[ascend]") {
+  const auto p = parse_profile(R"json([
+    {"ph": "E", "pid": 0, "tid": 7, "ts": 1},
+    {"ph": "B", "cat": "kernel", "name": "outer", "pid": 0, "tid": 7, "ts": 10, "args": {"stream": 3}},
+    {"ph": "B", "cat": "kernel", "name": "inner", "pid": 0, "tid": 7, "ts": 12},
+    {"ph": "B", "cat": "kernel", "name": "other", "pid": 0, "tid": 8, "ts": 13},
+    {"ph": "B", "cat": "cuda_runtime", "name": "launch", "pid": 9, "tid": 1, "ts": 13},
+    {"ph": "E", "pid": 9, "tid": 1, "ts": 14},
+    {"ph": "E", "pid": 0, "tid": 7, "ts": 15.5},
+    {"ph": "E", "pid": 0, "tid": 7, "ts": 20}])json");
+  REQUIRE(p);
+  REQUIRE(p->kernels.size() == 2);  // "other" does not end
+  CHECK(p->kernels[0].name == "outer");
+  CHECK(p->kernels[0].stream == 3);
+  CHECK(p->kernels[0].duration.count() == 10'000);
+  CHECK(p->kernels[1].name == "inner");
+  CHECK(p->kernels[1].duration.count() == 3'500);
+  CHECK(refusal("[{\"ph\": \"B\", \"ts\": 5}, {\"ph\": \"E\", \"ts\": 4}]") ==
+        "line 1, column 44: \"\"ts\": 4\" is no decimal number in range");
+  CHECK(refusal("[{\"ph\": \"B\"}]") == "line 1, column 13: \"\"ts\": \" is no decimal number in range");
+  const auto few = parse_profile("[{\"ph\": \"B\", \"ts\": 1}, {\"ph\": \"B\", \"ts\": 1}]", {.max_rows = 1});
+  REQUIRE_FALSE(few);
+  CHECK(message(few.error()) == "line 1: 2 exceeds the limit of 1 (events)");
+}
+
+TEST_CASE("a trace of MindSpore 2.0 names its processes by labels", "[ascend]") {
+  const auto p = parse_profile(R"json([
+    {"name": "Tile-op155", "ph": "X", "tid": "HostCpuOps0", "ts": 1239992580.722, "dur": 13.299, "pid": 0},
+    {"name": "computation_op", "ph": "X", "tid": "7999", "ts": 1239992580.722, "dur": 13.299, "pid": 12000},
+    {"name": "process_labels", "ph": "M", "pid": "0", "args": {"labels": "Host CPU OP"}},
+    {"name": "process_labels", "ph": "M", "pid": 12000, "args": {"labels": "Op Overlap Analyse"}}])json");
+  REQUIRE(p);
+  REQUIRE(p->kernels.size() == 1);
+  CHECK(p->kernels[0].type == "Tile");
+  CHECK(p->kernels[0].core == "CPU");
+}
+
+TEST_CASE("a log is no JSON, though it begins with a bracket", "[ascend]") {
+  CHECK(refusal("[WARNING] ME(7664,7fa90d213b80,python):2026-11-25 x\n") ==
+        "line 1, column 1: no table of a known profiler begins with \"[WARNING] ME(7664,7fa90d213b80,python):\"");
+}
+
 TEST_CASE("steps of a trace are in order of time, wherever the file has them", "[ascend]") {
   const auto p = parse_profile(R"json([
     {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#3", "pid": 9, "tid": 9, "ts": 300, "dur": 99},
@@ -142,6 +208,61 @@ TEST_CASE("communication.json gives each run of a collective", "[ascend]") {
   CHECK(p->collectives[1].point_to_point);
 }
 
+TEST_CASE("a cluster's communication.json has the runs of every rank", "[ascend]") {
+  const auto p = parse_profile(file("cluster_communication.json"));
+  REQUIRE(p);
+  CHECK(p->form == profile_form::communication);
+  REQUIRE(p->collectives.size() == 4);
+  const auto& first = p->collectives[0];
+  CHECK(first.step == "step");
+  CHECK(first.name == "hcom_broadcast__501_0");
+  CHECK(first.group == "6297232067196334501");
+  CHECK(first.ranks == "(0, 1)");
+  CHECK(first.rank == 0);
+  CHECK(first.start.count() == 1'695'054'582'608'213'000);
+  CHECK(first.elapsed.count() == 121'736'944);
+  CHECK(first.links.size() == 3);
+  CHECK(p->collectives[1].rank == 1);
+  CHECK(p->collectives[1].name == first.name);
+  CHECK(p->collectives[1].wait.count() == 150);
+  CHECK(p->links.empty());
+}
+
+TEST_CASE("communication_matrix.json has links between ranks, and no runs", "[ascend]") {
+  const auto p = parse_profile(R"json({"step1": {"p2p": {
+    "hcom_send__1_0@g": {"4-8": {"Transport Type": "RDMA", "Transit Size(MB)": 2, "Transit Time(ms)": 0.5,
+      "Bandwidth(GB/s)": 4.0, "op_name": "hcom_send__1_0"}}}, "collective": {
+    "hcom_allReduce__445-total@1094": {
+      "0-0": {"Transport Type": "LOCAL", "Transit Size(MB)": 45.39, "Transit Time(ms)": 0.0685},
+      "0-1": {"Transport Type": "HCCS", "Transit Size(MB)": 5.67, "Transit Time(ms)": 0.289}}}}})json");
+  REQUIRE(p);
+  CHECK(p->form == profile_form::communication_matrix);
+  CHECK(p->collectives.empty());
+  REQUIRE(p->links.size() == 3);
+  CHECK(p->links[0].point_to_point);
+  CHECK(p->links[0].from == 4);
+  CHECK(p->links[0].to == 8);
+  CHECK(p->links[2].name == "hcom_allReduce__445-total");
+  CHECK(p->links[2].group == "1094");
+  CHECK(p->links[2].step == "step1");
+  CHECK(p->links[2].transport == "HCCS");
+  CHECK(p->links[2].size.count() == 5'670'000);
+  CHECK(p->links[2].transit.count() == 289'000);
+  // Of a cluster: by the ranks of a group.
+  const auto cluster = parse_profile(R"json({"(0, 1, 24)": {"step5": {"allreduce-top1@58": {
+    "0-24": {"Transport Type": "RDMA", "Transit Time(ms)": 0.545, "Transit Size(MB)": 10.29, "Op Name": "allreduce"}}}}})json");
+  REQUIRE(cluster);
+  CHECK(cluster->form == profile_form::communication_matrix);
+  REQUIRE(cluster->links.size() == 1);
+  CHECK(cluster->links[0].step == "step5");
+  CHECK(cluster->links[0].to == 24);
+  // An entry that is neither a run nor a link is not counted as a run of no bytes.
+  const auto neither = parse_profile(R"json({"s": {"collective": {"a@b": {"0-x": {"Transit Size(MB)": 1}}}}})json");
+  REQUIRE(neither);
+  CHECK(neither->collectives.empty());
+  CHECK(neither->links.empty());
+}
+
 TEST_CASE("JSON that is wrong is refused with the place", "[ascend]") {
   CHECK(refusal("[") == "the text ends in line 1, before the end of the JSON value");
   CHECK(refusal("{\"a\": 1}\n") == "line 1, column 1: no table of a known profiler begins with \"{\"a\": 1}\"");
@@ -213,7 +334,7 @@ TEST_CASE("what of a trace ran on the device, and on which core", "[ascend]") {
       {"python", "x", "ncclKernel", R"(, "cat": "kernel", "args": {"stream": 7})", "NCCL, collective, stream 7"},
       {"python", "x", "Memset", R"(, "cat": "gpu_memset", "args": {"stream": 7})", ", stream 7"},
       {"python", "x", "Memcpy", R"(, "cat": "gpu_memcpy", "args": {"stream": 7})", ", stream 7"},
-      {device, "Stream 4", "MatMul", R"(, "cat": "cpu_op")", "nothing"},
+      {device, "Stream 4", "MatMul", R"(, "cat": "cpu_op")", "CPU, stream -1"},
   };
   for (const auto& row : rows) {
     INFO(row.process << ", " << row.thread << ", " << row.name << row.more);

@@ -151,12 +151,40 @@ TEST_CASE("collectives that parallel passes put in are known by their names", "[
   CHECK(mirror.reason == gradient_mirror);
   CHECK(mirror.why == "gradient of wq, which these ranks all hold");
   CHECK(named("AllReduce", "mirror_op_1", "group: \"g\"").why == "gradient of a weight, which these ranks all hold");
+  const auto shards = named("AllGather", "parallel_optimizer_allgather_not_recompute", "mirror_user_id: \"wq\"");
+  CHECK(shards.reason == optimizer_shards);
+  CHECK(shards.why == "gathers wq, of which each rank holds a part");
+  const auto scattered = only(
+      "%0(a) = ReduceScatter(%9) {instance name: grad_parallel_optimizer_allgather_not_recompute} "
+      "cnode_primal_attrs: {forward_unique_id: \"7\", mirror_user_id: \"wq\"}\n");
+  CHECK(scattered.reason == optimizer_shards);
+  CHECK(scattered.why == "gradient of wq, of which each rank holds a part");
   const auto moved = only(
       "%0(m) = Neg(%8) primitive_attrs: {in_strategy: ((4, 1))}\n%1(a) = AllGather(%0) {instance name: "
       "redistribution_op_7} primitive_attrs: {group: \"g\"}\n%2(n) = Abs(%1) primitive_attrs: {in_strategy: ((1, "
       "4))}\n");
   CHECK(moved.reason == redistribution);
-  CHECK(moved.why == "layouts do not fit: Neg ((4, 1)) gives, Abs ((1, 4)) wants");
+  CHECK(moved.why == "layouts do not fit: Neg ((4, 1)) gives (4, 1), Abs ((1, 4)) wants (1, 4)");
+  // MindSpore moves a Cast behind the gather: what wants another layout is the op behind the Cast.
+  const auto moved_cast = only(
+      "%0(m) = MatMul(%8, %9, Bool(0), Bool(1)) primitive_attrs: {in_strategy: ((2, 1), (2, 1))}\n"
+      "%1(a) = AllGather(%0) {instance name: redistribution_op_7} primitive_attrs: {group: \"g\"}\n"
+      "%2(c) = Cast(%1, I64(43)) primitive_attrs: {in_strategy: ((2, 2), ())}\n"
+      "%3(l) = SoftmaxCrossEntropyWithLogits(%2, %7) primitive_attrs: {in_strategy: ((2, 1), (2, 1))}\n");
+  CHECK(moved_cast.layout_behind == 3);
+  CHECK(moved_cast.why ==
+        "layouts do not fit: MatMul ((2, 1), (2, 1)) gives (2, 2), SoftmaxCrossEntropyWithLogits ((2, 1), (2, 1)) "
+        "wants (2, 1)");
+  // No op wants another layout: the next is named.
+  CHECK(only("%0(m) = Neg(%8) primitive_attrs: {in_strategy: ((4, 1))}\n%1(a) = AllGather(%0) {instance name: "
+             "redistribution_op_7}\n%2(n) = Abs(%1) primitive_attrs: {in_strategy: ((4, 1))}\n")
+            .layout_behind == 2);
+  const auto sent = named("Send", "x", "dest_rank: I64(1), group: \"g\", group_rank_ids: (3, 7)");
+  CHECK(sent.peer == 7);
+  CHECK(sent.ranks.empty());
+  CHECK(named("Receive", "x", "src_rank: I64(5), group: \"g\"").peer == 5);
+  CHECK(named("Receive", "x", "src_rank: 5, group: \"g\"").peer == 5);
+  CHECK(named("Receive", "x", "group: \"g\"").peer == -1);
   // Of the backward pass: the reason of the forward one that it belongs to.
   const auto all = ms::list_collectives(read(
       "%0(m) = MatMul(%8, %9) primitive_attrs: {in_strategy: ((1, 4), (4, 1))}\n"

@@ -295,6 +295,49 @@ TEST_CASE("a call has the effects of the graphs behind it", "[mindspore]") {
   CHECK_FALSE(deps->reaches(0, 1));
 }
 
+TEST_CASE("a call of one function of several has the effects of each", "[mindspore]") {
+  const std::string branches =
+      "# IR entry: @main\n# Total subgraphs: 3\n# Total params: 2\n# Params:\n"
+      "%para1_w: <Ref[Tensor[Float32]], (2), ref_key=w>\n%para2_x: <Tensor[Float32], (2)>\n"
+      "subgraph @yes parent: [subgraph @main]() {\n"
+      "  %0(a) = Assign($(@main:para1_w), %para2_x, UMonad[U])\n"
+      "      : (<Ref[Tensor[Float32]], (2), ref_key=w>, <Tensor[Float32], (2)>, <UMonad, NoShape>) -> (<Bool, "
+      "NoShape>)\n"
+      "  Return(%0)\n"
+      "}\n"
+      "subgraph @no parent: [subgraph @main]() {\n"
+      "  %0(b) = Neg($(@main:seen))\n"
+      "  Return(%0)\n"
+      "}\n"
+      "subgraph @main() {\n"
+      "  %0(seen) = Neg(%para2_x)\n"
+      "  %1(first) = Load(%para1_w, UMonad[U])\n"
+      "      : (<Ref[Tensor[Float32]], (2), ref_key=w>, <UMonad, NoShape>) -> (<Tensor[Float32], (2)>)\n";
+  const std::string by_switch =
+      "  %2(f) = Switch(%para2_x, @yes, @no)\n  %3(called) = %2[@FuncUnion(@yes, @no)]()\n  Return(%3)\n}\n";
+  const std::string by_parameter =
+      "  %2(f) = Neg(%para2_x)\n  %3(called) = Parameter_5[@FuncUnion(@yes, @no)](%2)\n  Return(%3)\n}\n";
+  for (const std::string& end : {by_switch, by_parameter}) {
+    INFO(end);
+    const auto p = ms::parse_ir(branches + end);
+    if (!p) FAIL(message(p.error()));
+    CHECK(p->primitive(p->node_count() - 2) == "call");
+    const auto deps = hocket::graph::dependencies(*p);
+    REQUIRE(deps);
+    CHECK(deps->reaches(0, 3));  // what the second captures
+    CHECK(deps->reaches(1, 3));  // the load sees the weight before the first may update it
+    CHECK_FALSE(deps->reaches(0, 1));
+  }
+  // 2.10.0: the overflow branch of loss scaling, and an `if` and a `while` of the network.
+  for (const char* const name : {"loss_scale", "control_flow"}) {
+    std::ifstream in(std::string(HOCKET_TEST_DATA) + "/mindspore/" + name + ".ir", std::ios::binary);
+    const auto p = ms::parse_ir(std::string(std::istreambuf_iterator<char>(in), {}));
+    if (!p) FAIL(message(p.error()));
+    CHECK(p->graphs().size() > 2);
+    CHECK(hocket::graph::dependencies(*p));
+  }
+}
+
 TEST_CASE("a call reads and writes what the graphs behind it capture, however they call each other", "[mindspore]") {
   std::mt19937 random(31);
   for (int round = 0; round < 500; ++round) {

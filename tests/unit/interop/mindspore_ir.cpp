@@ -18,9 +18,10 @@ using mindspore::parse_ir_type;
 
 namespace {
 
-const char* const dumps[] = {"bootstrap",           "type_inference",      "tensor_parallel",
-                             "pipeline_rank0",      "select_fp16",         "select_fp32",
-                             "select_reshape_fp16", "select_reshape_fp32", "full_fp32"};
+const char* const dumps[] = {"loss_scale",  "control_flow",   "optimizer_parallel",  "pipeline_rank4",
+                             "bootstrap",   "type_inference", "tensor_parallel",     "pipeline_rank0",
+                             "select_fp16", "select_fp32",    "select_reshape_fp16", "select_reshape_fp32",
+                             "full_fp32"};
 
 std::string dump(const std::string& name) {
   std::ifstream file(std::string(HOCKET_TEST_DATA) + "/mindspore/" + name + ".ir", std::ios::binary);
@@ -272,6 +273,64 @@ TEST_CASE("spellings of older versions", "[mindspore]") {
   CHECK(p->entry() == 1);
   CHECK(p->scope(2) == "Default/network-Net");
   CHECK(p->attribute(2, "strategy") == "((1, 1), (1, 1))");
+}
+
+TEST_CASE("a constant of two dimensions goes over several lines of a statement", "[mindspore]") {
+  const auto p = parse_ir(dump("loss_scale"));
+  if (!p) FAIL(message(p.error()));
+  std::size_t found = 0;
+  for (std::size_t n = 0; n < p->node_count(); ++n)
+    for (const auto& o : p->operands(n)) {
+      if (o.what != mindspore::ir_operand::kind::constant) continue;
+      const std::string_view constant = p->text(o.value);
+      if (!constant.starts_with("Tensor(shape=[2, 2]")) continue;
+      ++found;
+      CHECK(constant ==
+            "Tensor(shape=[2, 2], dtype=Float32, value= [[ 0.00000000e+00  1.00000000e+00]  [ 2.00000000e+00  "
+            "3.00000000e+00]])");
+      CHECK(p->primitive(n) == "Mul");
+      CHECK(p->operands(n).size() == 2);
+      CHECK(p->attribute(n, "checkpoint") == "Bool(1)");
+    }
+  CHECK(found == 2);
+  // Two constants in one statement, the second of three dimensions.
+  const std::string two =
+      "%0(a) = Add(Tensor(shape=[1, 2], value=\n[[1 2]]), Tensor(shape=[1, 2, 1], value=\n[[[1]\n\n  [2]]]), %9)\n"
+      "%1(b) = Neg(%0)\n";
+  const auto both = parse_ir(two);
+  if (!both) FAIL(message(both.error()));
+  CHECK(both->node_count() == 2);
+  CHECK(both->operands(0).size() == 3);
+  CHECK(refusal("%0(a) = Neg(Tensor(shape=[1, 2], value=\n# In file x\n") ==
+        "line 2, column 1: \"# In file x\" is not understood");
+  CHECK(refusal("%0(a) = Neg(Tensor(shape=[1, 2], value=\n[[1\n") ==
+        "the text ends in line 2, before the rows of a constant");
+  mindspore::ir_program_reader reader({.longest_line = 48});
+  REQUIRE(reader.feed("%0(a) = Neg(Tensor(shape=[9, 2], value=\n[[1 2]\n"));
+  const auto long_one = reader.feed(" [3 4]\n");
+  REQUIRE_FALSE(long_one);
+  CHECK(message(long_one.error()) == "line 3: 53 exceeds the limit of 48 (bytes in a statement)");
+}
+
+TEST_CASE("MindSpore 2.0 writes constants without their types", "[mindspore]") {
+  const auto p = parse_ir(dump("select_version_2_0"));
+  if (!p) FAIL(message(p.error()));
+  std::size_t marks = 0, copies = 0, monads = 0;
+  for (std::size_t n = 0; n < p->node_count(); ++n) {
+    marks += p->has_flag(n, "recompute") && !p->has_flag(n, "duplicated");
+    copies += p->has_flag(n, "duplicated");
+    CHECK((p->node(n).phase == mindspore::ir_phase::recomputed) == p->has_flag(n, "duplicated"));
+    for (const auto& o : p->operands(n)) monads += o.what == mindspore::ir_operand::kind::monad;
+  }
+  CHECK(marks == 4);
+  CHECK(copies == 4);
+  CHECK(monads > 0);
+  // Its first passes call constants.
+  const auto early = parse_ir("%0(a) = Tensor(shape=[], dtype=Float32, value=0)(%9) {instance name: x}\n");
+  if (!early) FAIL(message(early.error()));
+  CHECK(early->primitive(0) == "Tensor");
+  CHECK(early->operands(0).size() == 1);
+  CHECK(early->instance(0) == "x");
 }
 
 TEST_CASE("lines of kernels, symbols and comments stand between types and scope", "[mindspore]") {

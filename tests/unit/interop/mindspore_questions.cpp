@@ -342,15 +342,18 @@ TEST_CASE("what a configuration needs to know of a recomputation", "[mindspore]"
   CHECK(r->layers == std::vector<std::string>{"4", "2"});
   CHECK(r->micro_batch_count == 2);
   CHECK(r->is_whole_cells);
-  REQUIRE(r->marked.size() == 2);
-  CHECK(r->marked[0] == ms::recompute_pattern{"Neg0", true, false, {"4"}});
-  CHECK(r->marked[1] == ms::recompute_pattern{"Neg3", true, false, {"4"}});
+  CHECK(r->whole_layers == std::vector<std::string>{"4"});
+  CHECK(r->marked.empty());
   CHECK(r->unknown_sizes == 0);
   CHECK(r->marked_in_called_graphs == 0);
   // One mark by a pattern, and they are not all of whole cells.
   std::string mixed = text;
   mixed.replace(mixed.rfind("recompute_Default"), 10, "");
-  CHECK_FALSE(ms::explain_recomputation(program_of(mixed))->is_whole_cells);
+  const auto both = ms::explain_recomputation(program_of(mixed));
+  CHECK_FALSE(both->is_whole_cells);
+  CHECK(both->whole_layers == std::vector<std::string>{"4"});
+  REQUIRE(both->marked.size() == 1);
+  CHECK(both->marked[0] == ms::recompute_pattern{"Neg3", true, false, {"4"}});
   const auto none = ms::explain_recomputation(program_of(node(0, "Neg", "%90", 1)));
   CHECK_FALSE(none->is_whole_cells);
   CHECK(none->micro_batch_count == 1);
@@ -365,6 +368,48 @@ TEST_CASE("what a configuration needs to know of a recomputation", "[mindspore]"
   REQUIRE(calls);
   CHECK(calls->marked_in_called_graphs == 2);
   CHECK(calls->marks.size() == 1);
+}
+
+TEST_CASE("what MindSpore turned off is kept, and no further mark is asked for it", "[mindspore]") {
+  const std::string layer = "recompute_Default/net/layers-CellList/0-Layer/";
+  const auto attributes = [](const std::string& mark) { return "cnode_attrs: {recompute: " + mark + "}"; };
+  for (const char* const off : {"Bool(0)", "false"}) {
+    const std::string text = node(0, "Neg", "%90", 1, attributes("Bool(1)"), layer) +
+                             node(1, "Add", "%0", 1, attributes(off), layer) +
+                             node(2, "AddGrad", "%1", 1, "", backward);
+    const auto r = ms::explain_recomputation(program_of(text));
+    REQUIRE(r);
+    CHECK(r->turned_off == std::vector<std::uint32_t>{1});
+    REQUIRE(r->marks.size() == 1);
+    CHECK(r->marks[0].what == ms::recompute_mark::outcome::kept_behind);
+    CHECK(r->marks[0].kept_by == 1);
+    CHECK(r->marks[0].is_forced);
+    CHECK(r->marks[0].missing.empty());
+    CHECK(r->missing.empty());
+    CHECK(r->further.empty());
+  }
+}
+
+TEST_CASE("the pass that copies is told by what it writes, though it copied nothing", "[mindspore]") {
+  const auto before = [](const std::string& attributes) {
+    return ms::explain_recomputation(program_of(node(0, "Neg", "%90", 1, attributes)))->is_before_copies;
+  };
+  CHECK(before("primitive_attrs: {recompute: Bool(1)}"));
+  CHECK_FALSE(before("primitive_attrs: {recompute: Bool(1)} cnode_attrs: {recompute: Bool(1)}"));
+  CHECK_FALSE(before("primitive_attrs: {recompute: Bool(1)} cnode_attrs: {recompute_sub_graph: U64(1)}"));
+  CHECK_FALSE(before("cnode_attrs: {need_cse_after_recompute: Bool(1)}"));
+}
+
+TEST_CASE("micro-batches stand in a list, and are not layers", "[mindspore]") {
+  const auto layer = [](const std::string& scope) { return std::string(ms::find_layer(scope).number); };
+  CHECK(layer("Default/network-PipelineCell/micro_inputs-CellList/5-_MicroBatch/StridedSlice-op0").empty());
+  CHECK(layer("Default/layers-CellList/12-Layer/experts-CellList/3-Expert/MatMul-op0") == "12");
+  CHECK(ms::find_layer("Default/layers-CellList/12-Layer/experts-CellList/3-Expert").inside ==
+        "experts-CellList/3-Expert");
+  CHECK(ms::find_layer("Default/net-Net").inside == "Default/net-Net");
+  CHECK(layer("blocks-SequentialCell/0-Block") == "0");
+  CHECK(layer("layers-CellList/x-Layer").empty());
+  CHECK(layer("layers-CellList/7").empty());
 }
 
 TEST_CASE("more patterns than all sets can be tried of are suggested together", "[mindspore]") {

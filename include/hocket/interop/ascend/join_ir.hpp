@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <hocket/core/ids.hpp>
+#include <hocket/interop/ascend/kernel_phase.hpp>
 #include <hocket/interop/ascend/profile.hpp>
 #include <hocket/interop/mindspore/ir_program.hpp>
 
@@ -52,6 +53,15 @@ inline void take_shapes(kernel& k, const mindspore::ir_program& program, std::ui
   };
   if (k.input_shapes.empty()) put(k.input_shapes, program.input_types(node));
   if (k.output_shapes.empty()) put(k.output_shapes, program.output_types(node));
+}
+
+/// Gives a kernel the phase that its node has. A copy for recomputation has the scope of its original, and a number of
+/// its own behind the op's name: the dump alone tells them apart. Collectives and what fetches data keep their phase.
+inline void take_phase(kernel& k, const mindspore::ir_program& program, std::uint32_t node) {
+  if (!computes(phase_of(k))) return;
+  constexpr kernel_phase phases[] = {kernel_phase::forward, kernel_phase::recomputed, kernel_phase::backward,
+                                     kernel_phase::optimizer};  // in the order of mindspore::ir_phase
+  k.told_phase = phases[static_cast<std::size_t>(program.node(node).phase)];
 }
 
 }  // namespace hocket::inline HOCKET_ABI::ascend

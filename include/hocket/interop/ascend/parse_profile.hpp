@@ -24,7 +24,9 @@ namespace hocket::inline HOCKET_ABI::ascend {
 ///     p->kernels[0].duration == hocket::ascend::nanoseconds(1'478'180);
 [[nodiscard]] inline result<profile> parse_profile(std::string_view text, const profile_options& options = {}) {
   const std::size_t first = text.find_first_not_of("\xef\xbb\xbf \t\r\n");
-  const bool is_json = first != text.npos && (text[first] == '[' || text[first] == '{');
+  const std::size_t second = first == text.npos ? first : first + 1;
+  const bool is_word = second < text.size() && text[second] >= 'A' && text[second] <= 'Z';  // a log: [WARNING] ME(...
+  const bool is_json = first != text.npos && (text[first] == '{' || (text[first] == '[' && !is_word));
   return is_json ? detail::read_json(text, options) : detail::read_table(text, options);
 }
 

@@ -23,9 +23,12 @@ enum class profile_form : std::uint8_t {
   op_totals,      ///< op_statistic.csv, cpu_op_type_info_*.csv, cpu_op_detail_info_*.csv: a row for each kind of op
   step_times,     ///< step_trace_time.csv, cluster_step_trace_time.csv: a row for each step, or for each rank
   memory,         ///< memory_record.csv, cpu_ms_memory_record_*.txt: a row for each moment
-  communication,  ///< communication.json: an entry for each run of a collective
-  trace           ///< trace_view.json and other Chrome traces
+  communication,  ///< communication.json, cluster_communication.json: an entry for each run of a collective
+  communication_matrix,  ///< communication_matrix.json: an entry for each pair of ranks and collective
+  trace                  ///< trace_view.json and other Chrome traces
 };
+
+enum class kernel_phase : std::uint8_t;  // kernel_phase.hpp
 
 /// One run of an op on a device.
 struct kernel {
@@ -41,8 +44,9 @@ struct kernel {
   std::string input_formats;
   std::string output_shapes;
   std::string output_types;
-  bool communicates = false;  ///< a collective, a send or a receive
-  std::int64_t line = 0;      ///< of the file; 0: a JSON file
+  std::optional<kernel_phase> told_phase;  ///< what a dump of the same run tells; empty: the name has to do
+  bool communicates = false;               ///< a collective, a send or a receive
+  std::int64_t line = 0;                   ///< of the file; 0: a JSON file
 
   [[nodiscard]] constexpr nanoseconds finish() const noexcept { return start + duration; }
 };
@@ -85,11 +89,25 @@ struct link_use {
 /// One run of a collective or of a transfer between two ranks.
 struct collective_run {
   std::string step;
-  std::string name;   ///< hcom_allReduce__445_7
-  std::string group;  ///< behind the @ of its name
+  std::string name;        ///< hcom_allReduce__445_7
+  std::string group;       ///< behind the @ of its name
+  std::string ranks;       ///< of a cluster's file: the ranks of the group, `(0, 1)`; empty: not told
+  std::int64_t rank = -1;  ///< of a cluster's file: the rank whose run it is; -1: not told
   bool point_to_point = false;
   nanoseconds start{}, elapsed{}, transit{}, wait{}, synchronization{}, idle{};
   std::vector<link_use> links;  ///< SDMA is the sum of HCCS, PCIE and SIO: do not add it to them
+};
+
+/// What the runs of a collective moved from one rank to another.
+struct rank_link {
+  std::string step;
+  std::string name;   ///< hcom_allReduce__445-total: of all its runs; -top1, -bottom1: of one
+  std::string group;  ///< behind the @ of its name
+  bool point_to_point = false;
+  std::int64_t from = 0, to = 0;  ///< ranks; equal ones: within a device
+  std::string transport;          ///< HCCS, RDMA, PCIE, LOCAL
+  bytes size{};
+  nanoseconds transit{};
 };
 
 /// A moment or a period that a trace names: a step of PyTorch's, a layer.
@@ -106,6 +124,7 @@ struct profile {
   std::vector<step_times> steps;
   std::vector<memory_sample> memory;
   std::vector<collective_run> collectives;
+  std::vector<rank_link> links;
   std::vector<named_span> marks;  ///< steps that a trace names, by start
 };
 

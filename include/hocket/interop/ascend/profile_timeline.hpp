@@ -18,9 +18,9 @@ namespace hocket::inline HOCKET_ABI::ascend {
 
 /// The colour of a phase in a timeline.
 [[nodiscard]] constexpr activity activity_of(kernel_phase p) noexcept {
-  constexpr activity kinds[kernel_phase_count] = {activity::other,        activity::forward, activity::recompute,
-                                                  activity::backward,     activity::compute, activity::optimizer,
-                                                  activity::communication};
+  constexpr activity kinds[kernel_phase_count] = {activity::other,     activity::forward,      activity::recompute,
+                                                  activity::backward,  activity::forward,      activity::compute,
+                                                  activity::optimizer, activity::communication};
   return kinds[static_cast<std::size_t>(p)];
 }
 

@@ -273,7 +273,8 @@ class neighbours {
 }
 
 /// Gives kernels without step numbers some, from 1, where a run of equal steps shows: every name comes once a step, or
-/// equally often. Refrains where a step begins before the one before it has begun all it has.
+/// equally often, with the same input shapes. Refrains where a step begins before the one before it has begun all it
+/// has, and where one op runs at several sizes: that is a measurement of the op, and no step.
 /// @return how many steps; 0 if nothing was changed
 /// Precondition: in the order of their starts. O(k log k).
 [[nodiscard]] inline std::int64_t number_repeated_steps(std::span<kernel> kernels) {
@@ -297,7 +298,10 @@ class neighbours {
   std::vector<std::int64_t> step_of(kernels.size());
   for (std::size_t from = 0; from < by_name.size();) {
     const std::size_t to = end_of(from), each = (to - from) / steps;
-    for (std::size_t i = from; i < to; ++i) step_of[by_name[i]] = static_cast<std::int64_t>((i - from) / each) + 1;
+    for (std::size_t i = from; i < to; ++i) {
+      if (kernels[by_name[i]].input_shapes != kernels[by_name[from + (i - from) % each]].input_shapes) return 0;
+      step_of[by_name[i]] = static_cast<std::int64_t>((i - from) / each) + 1;
+    }
     from = to;
   }
   if (!std::is_sorted(step_of.begin(), step_of.end())) return 0;

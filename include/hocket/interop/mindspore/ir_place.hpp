@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <hocket/interop/mindspore/ir_program.hpp>
+#include <hocket/interop/mindspore/layer_in_scope.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -24,21 +25,15 @@ struct ir_place {
   ir_place out;
   std::string_view scope = program.scope(n);
   if (program.node(n).has_full_name) scope = scope.substr(0, scope.rfind('/') == scope.npos ? 0 : scope.rfind('/'));
-  bool in_list = false;
+  const layer_view layer = find_layer(scope);
+  out.layer = layer.number;
+  scope = layer.inside;
   while (!scope.empty()) {
     const std::size_t end = (std::min)(scope.find('/'), scope.size());
     const std::string_view part = scope.substr(0, end);
     scope.remove_prefix((std::min)(end + 1, scope.size()));
     const std::size_t dash = part.rfind('-');
-    const std::string_view name = part.substr(0, dash == part.npos ? part.size() : dash);
-    const bool is_number = !name.empty() && name.find_first_not_of("0123456789") == name.npos;
-    if (in_list && is_number && out.layer.empty()) {
-      out.layer = name;
-      out.pattern.clear();
-    } else if (dash != part.npos) {
-      out.pattern += (out.pattern.empty() ? "" : "\\.") + std::string(name);
-    }
-    in_list = part.ends_with("-CellList") || part.ends_with("-SequentialCell");
+    if (dash != part.npos) out.pattern += (out.pattern.empty() ? "" : "\\.") + std::string(part.substr(0, dash));
   }
   std::string name(program.instance(n));
   for (const std::string_view put_in : {"redistribution_op_", "forward_op_", "grad", "virtual_div"})

@@ -142,7 +142,7 @@ class ir_program {
   [[nodiscard]] bool has_flag(std::size_t n, std::string_view key) const noexcept {
     const std::uint32_t number = texts_.find(key);
     for (const attribute_texts& a : attributes_[n])
-      if (a.key == number && texts_[a.value] == "Bool(1)") return true;
+      if (a.key == number && is_true(texts_[a.value])) return true;
     return false;
   }
   /// f(key, value) for each attribute of a node, in the order of the dump.

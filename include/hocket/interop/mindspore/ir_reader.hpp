@@ -101,6 +101,7 @@ class ir_reader {
     if (!started_.empty()) {
       if (const auto ok = finish_line({}); !ok) return ok;
     }
+    if (in_rows_) return error{errc::truncated, counts_.lines}.with("the rows of a constant");
     if (place_ == place::start) return error{errc::truncated, counts_.lines}.with("a graph");
     if (place_ == place::fragment) return end_graph();
     if (place_ == place::graph) return error{errc::truncated, counts_.lines}.with("the } of a graph");
@@ -223,6 +224,7 @@ class ir_reader {
 
   // Lines of a graph. In a whole dump a statement is indented by two blanks; in a piece of one it begins with %N(.
   [[nodiscard]] result<void> take_body(std::string_view line) {
+    if (in_rows_) return take_rows(line);
     const std::size_t indent = line.find_first_not_of(" \t");
     if (indent == std::string_view::npos) return {};
     const char first = line[indent];
@@ -248,7 +250,35 @@ class ir_reader {
     if (const auto ok = flush(); !ok) return ok;
     statement_.assign(line);
     statement_line_ = counts_.lines;
+    find_rows(line);
     return {};
+  }
+
+  // A constant of two or more dimensions goes over several lines, with its rows in brackets, and the statement goes on
+  // behind them:
+  //   %14(x) = PrimFunc_Mul(Tensor(shape=[2, 2], dtype=Float32, value=
+  // [[ 0.00000000e+00  1.00000000e+00]
+  //  [ 2.00000000e+00  3.00000000e+00]]), %13)
+  [[nodiscard]] result<void> take_rows(std::string_view line) {
+    const std::string_view rows = detail::trim(line);
+    if (open_rows_ == 0 && !rows.empty() && rows.front() != '[') return bad(line);
+    const std::size_t length = statement_.size() + 1 + line.size();
+    if (length > options_.longest_line)
+      return error{errc::too_large, counts_.lines, static_cast<std::int64_t>(length),
+                   static_cast<std::int64_t>(options_.longest_line)}
+          .with("bytes in a statement");
+    statement_.append(" ").append(line);
+    for (std::size_t i = 0; i < line.size() && in_rows_; ++i) {
+      open_rows_ += line[i] == '[' ? 1 : line[i] == ']' ? -1 : 0;
+      in_rows_ = line[i] != ']' || open_rows_ > 0;
+    }
+    if (!in_rows_) find_rows(line);
+    return {};
+  }
+  // Whether the rows of a constant follow this line.
+  void find_rows(std::string_view line) noexcept {
+    in_rows_ = line.ends_with("value=");
+    open_rows_ = 0;
   }
 
   void take_comment(std::string_view comment) {
@@ -323,6 +353,8 @@ class ir_reader {
   std::string statement_, types_, scope_;
   std::int64_t statement_line_ = 0, types_line_ = 0;
   bool scope_is_full_ = false, scope_follows_ = false;
+  bool in_rows_ = false;        // of a constant of the statement
+  std::int64_t open_rows_ = 0;  // brackets
 };
 
 }  // namespace hocket::inline HOCKET_ABI::mindspore

@@ -163,14 +163,20 @@ class line_scanner {
 
 }  // namespace detail
 
-/// The primitive of an operation: MatMul of PrimFunc_MatMul; "call" where a graph or a value is called.
+/// The primitive of an operation: MatMul of PrimFunc_MatMul; "call" where a graph or a value is called: `call @graph`,
+/// `%3`, `%3[@@graph]`, and `%3[@FuncUnion(@a, @b)]`, a function that is one of several when it runs.
 [[nodiscard]] constexpr std::string_view primitive_of(std::string_view operation) noexcept {
   const bool is_call = operation.starts_with("call @") || operation.starts_with('%') || operation.starts_with('$') ||
-                       operation.find("[@@") != std::string_view::npos;
+                       operation.find("[@") != std::string_view::npos;
   if (is_call) return "call";
   for (const std::string_view prefix : {"DoSignaturePrimitive::", "PrimFunc_", "S-Prim-", "S_Prim_"})
     if (operation.starts_with(prefix)) operation.remove_prefix(prefix.size());
-  return operation.substr(0, operation.find('{'));
+  return operation.substr(0, operation.find_first_of("{("));
+}
+
+/// Whether a constant is a Bool that is true: `Bool(1)`, up to version 2.0 `true`.
+[[nodiscard]] constexpr bool is_true(std::string_view constant) noexcept {
+  return constant == "Bool(1)" || constant == "true";
 }
 
 /// Whether a primitive talks to other ranks.
@@ -230,7 +236,12 @@ struct ir_attribute_view {
   in.skip_spaces();
   if (const auto ok = detail::scan_result(in, out); !ok) return ok.error();
   if (const auto ok = detail::scan_operation(in, out); !ok) return ok.error();
-  const auto operands = in.bracketed();
+  const std::size_t begin = in.at() - out.operation.size();
+  auto operands = in.bracketed();
+  while (operands && !in.done() && in.rest().front() == '(') {  // what is called is a constant: Tensor(...)(%9)
+    out.operation = text.substr(begin, in.at() - begin);
+    operands = in.bracketed();
+  }
   if (!operands) return operands.error();
   out.operands = detail::trim(*operands);
   if (const auto ok = detail::scan_attributes(in, out); !ok) return ok.error();

@@ -33,7 +33,8 @@ struct recompute_mark {
   outcome what = outcome::not_read;    ///< by replay_graph, on the dump's graph
   bool duplicated = false;             ///< the dump has a second copy of it
   std::uint32_t kept_by = no_id;       ///< node
-  std::vector<std::uint32_t> missing;  ///< nodes on the way to kept_by, and itself: what is not marked
+  std::vector<std::uint32_t> missing;  ///< nodes on the way to kept_by, and itself: what is not marked and may be
+  bool is_forced = false;              ///< a node on that way is one that MindSpore does not recompute: turned_off
   std::int64_t frees = 0;              ///< kept bytes that come back if this mark alone is taken away
 };
 
@@ -55,7 +56,11 @@ struct recompute_pattern {
 /// Did the recomputation work? Bytes are of the forward passes in the dump on this rank, as the types say: under
 /// pipeline parallelism of all micro-batches, which are never all kept at one time; the peaks know that.
 struct recompute_report {
-  std::vector<recompute_mark> marks;        ///< in the order of the dump
+  std::vector<recompute_mark> marks;  ///< in the order of the dump
+  /// Forward ops whose marks MindSpore turned off, in the order of the dump. The op that makes the result of a
+  /// recomputed cell is one: that result is always kept.
+  std::vector<std::uint32_t> turned_off;
+  bool is_before_copies = false;            ///< the dump is of a pass before add_recomputation: no op has a copy yet
   std::size_t copy_count = 0;               ///< copies in the dump
   std::size_t other_copy_count = 0;         ///< of these, second copies of an op, and of nodes that do not run
   std::size_t predicted_count = 0;          ///< marked ops that replay_graph computes again
@@ -67,10 +72,11 @@ struct recompute_report {
   std::vector<further_mark> missing;        ///< each op on the way of some mark, with what it frees alone
   std::vector<recompute_pattern> further;   ///< the fewest patterns that make all marks come true
   bool further_is_fewest = true;            ///< all smaller sets were tried
-  bool is_whole_cells = false;              ///< all marks come from Cell.recompute(), which is `recompute: True`
+  bool is_whole_cells = false;              ///< all marks come from Cell.recompute()
   std::size_t micro_batch_count = 1;        ///< whose forward passes are in the dump
   std::vector<std::string> layers;          ///< in the forward pass, in the order of the dump
-  std::vector<recompute_pattern> marked;    ///< those of the marks, each once
+  std::vector<std::string> whole_layers;    ///< those of them that Cell.recompute() marks
+  std::vector<recompute_pattern> marked;    ///< those of the marks that are not of whole cells, each once
   /// Peaks when the dump runs; without: with the original in place of each copy. Those of a CPU take SiLUGrad apart.
   ir_peak peak_without, peak_with, cpu_peak_without, cpu_peak_with;
 
@@ -89,6 +95,7 @@ class recompute_reader {
     find_forward();
     if (const auto ok = build_graph(); !ok) return ok.error();
     count_unjudged();
+    find_pass();
     judge_marks();
     suggest();
     describe();
@@ -151,20 +158,52 @@ class recompute_reader {
     }
   }
 
+  [[nodiscard]] static bool is_of_cell(const ir_program& program, std::uint32_t n) {
+    return program.scope(n).starts_with("recompute_");
+  }
+  // MindSpore writes Bool(0), up to version 2.0 false, where it turns a mark off.
+  [[nodiscard]] bool is_turned_off(std::uint32_t n) const {
+    const auto mark = [&](std::string_view key, std::string_view value) {
+      return key == "recompute" && (value == "Bool(0)" || value == "false");
+    };
+    bool off = false;
+    program_.for_each_attribute(n,
+                                [&](std::string_view key, std::string_view value) { off = off || mark(key, value); });
+    return off;
+  }
+  // Which ops are turned off, and whether add_recomputation has run. That pass writes the mark of a primitive into its
+  // node, too, and numbers what it copies.
+  void find_pass() {
+    bool has_run = out_.copy_count > 0;
+    for (std::uint32_t n = 0; n < program_.node_count(); ++n) {
+      std::size_t marks = 0;
+      program_.for_each_attribute(n, [&](std::string_view key, std::string_view) {
+        marks += key == "recompute" ? 1 : 0;
+        has_run = has_run || key == "recompute_sub_graph" || key == "need_cse_after_recompute";
+      });
+      has_run = has_run || marks > 1;
+      const std::uint32_t o = flow_.op_of_node[n];
+      const bool had_mark = is_of_cell(program_, n) || program_.has_flag(n, "recompute");
+      if (o != no_id && is_forward_[o] && had_mark && is_turned_off(n)) out_.turned_off.push_back(n);
+    }
+    out_.is_before_copies = !has_run;
+  }
+
   // What a configuration needs to know: layers, micro-batches, and whether whole cells are marked.
   void describe() {
     std::vector<std::string_view> micros;
     for (std::size_t o = 0; o < flow_.op_count(); ++o) {
       if (!is_forward_[o]) continue;
-      add_once(out_.layers, place_of(program_, flow_.nodes[o]).layer);
+      const std::string layer = place_of(program_, flow_.nodes[o]).layer;
+      add_once(out_.layers, layer);
+      if (is_marked_[o] && is_of_cell(program_, flow_.nodes[o])) add_once(out_.whole_layers, layer);
       const std::string_view micro = program_.attribute(flow_.nodes[o], "micro").value_or("");
       if (!micro.empty() && std::find(micros.begin(), micros.end(), micro) == micros.end()) micros.push_back(micro);
     }
     out_.micro_batch_count = (std::max)(std::size_t{1}, micros.size());
     out_.is_whole_cells =
-        !out_.marks.empty() && std::all_of(out_.marks.begin(), out_.marks.end(), [&](const recompute_mark& mark) {
-          return program_.scope(mark.node).starts_with("recompute_");
-        });
+        !out_.marks.empty() && std::all_of(out_.marks.begin(), out_.marks.end(),
+                                           [&](const recompute_mark& mark) { return is_of_cell(program_, mark.node); });
   }
   static void add_once(std::vector<std::string>& to, const std::string& layer) {
     if (!layer.empty() && std::find(to.begin(), to.end(), layer) == to.end()) to.push_back(layer);
@@ -195,7 +234,7 @@ class recompute_reader {
       if (is_forward_[o]) graph_.add_op(flow_.reads[o], flow_.writes[o], 1);
       else graph_.add_op({}, {}, 0);  // so that numbers agree
       const std::uint32_t n = flow_.nodes[o];
-      const bool is_marked = is_forward_[o] && program_.has_flag(n, "recompute");
+      const bool is_marked = is_forward_[o] && program_.has_flag(n, "recompute") && !is_turned_off(n);
       is_marked_.push_back(is_marked);
       if (is_marked) marked_.push_back(static_cast<std::uint32_t>(o));
     }
@@ -213,9 +252,12 @@ class recompute_reader {
           open.push_back(next);
           if (!keeps(next)) continue;
           mark.kept_by = flow_.nodes[next];
-          for (std::uint32_t o = next; o != from; o = came_from[o])
+          for (std::uint32_t o = next; o != from; o = came_from[o]) {
             if (!is_marked_[o]) mark.missing.push_back(flow_.nodes[o]);
+            mark.is_forced = mark.is_forced || is_turned_off(flow_.nodes[o]);
+          }
           std::reverse(mark.missing.begin(), mark.missing.end());
+          if (mark.is_forced) mark.missing.clear();  // no mark helps
           return;
         }
     }
@@ -280,7 +322,7 @@ class recompute_reader {
     std::vector<std::uint32_t> nodes;
     for (const recompute_mark& mark : out_.marks) {
       nodes.insert(nodes.end(), mark.missing.begin(), mark.missing.end());
-      add(mark.node, out_.marked);
+      if (!is_of_cell(program_, mark.node)) add(mark.node, out_.marked);
     }
     std::sort(nodes.begin(), nodes.end());
     nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
@@ -324,7 +366,7 @@ class recompute_reader {
                                     const std::vector<bool>& chosen) const {
     const auto effect = graph_.effect_of(with_patterns(ops, chosen));
     return std::all_of(out_.marks.begin(), out_.marks.end(), [&](const recompute_mark& mark) {
-      return mark.what == outcome::not_read ||
+      return mark.what == outcome::not_read || mark.is_forced ||
              std::binary_search(effect.again.begin(), effect.again.end(), flow_.op_of_node[mark.node]);
     });
   }

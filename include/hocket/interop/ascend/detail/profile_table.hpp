@@ -5,6 +5,7 @@
 #include <hocket/interop/ascend/profile.hpp>
 #include <hocket/text/detail/csv_scanner.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -106,14 +107,16 @@ class table_row {
   table_row(const std::vector<std::string_view>& cells, std::int64_t line) noexcept : cells_(&cells), line_(line) {}
 
   /// Empty for a column that is not there, and for N/A.
-  [[nodiscard]] std::string_view text(table_column c) const noexcept {
+  [[nodiscard]] std::string_view text(table_column c) noexcept {
     if (!c.is_there()) return {};
+    furthest_ = (std::max)(furthest_, c.place);
     const std::string_view cell = (*cells_)[c.place];
     return cell == "N/A" || cell == "NA" || cell == "null" || cell == "None" ? std::string_view{} : cell;
   }
   /// A number of the column's unit; it must be there.
   [[nodiscard]] std::int64_t number(table_column c) noexcept {
     if (!c.is_there()) return 0;
+    furthest_ = (std::max)(furthest_, c.place);
     const auto value = parse_scaled((*cells_)[c.place], c.factor);
     if (!value) fail(errc::bad_decimal, c);
     return value.value_or(0);
@@ -138,22 +141,27 @@ class table_row {
     failed_ = true;
   }
   [[nodiscard]] std::int64_t line() const noexcept { return line_; }
+  /// Whether the last cell was read.
+  [[nodiscard]] bool reads_last() const noexcept { return furthest_ + 1 == cells_->size(); }
   [[nodiscard]] result<void> verdict() const noexcept { return failed_ ? result<void>(why_) : result<void>(); }
 
  private:
   const std::vector<std::string_view>* cells_;
   std::int64_t line_;
+  std::size_t furthest_ = 0;  // the last of the cells that were read
   error why_{};
   bool failed_ = false;
 };
 
-/// Reads all rows of a table behind its header: read(row) for each.
-/// Errors: errc::truncated for a last line without an end, errc::missing_column for a row of another length,
+/// Reads all rows of a table behind its header: read(row) for each. A last line without a newline is whole if it has
+/// all columns, and `read` did not read the last of them: 51 may be the beginning of 510.
+/// Errors: errc::truncated for another last line without a newline, errc::missing_column for a row of another length,
 /// errc::unclosed_bracket, errc::too_large, and what the cells say.
 template <class Read>
 [[nodiscard]] result<void> read_rows(text::detail::csv_scanner& in, std::string_view whole, std::size_t width,
                                      const profile_options& options, Read&& read) {
   std::vector<std::string_view> cells;
+  bool is_whole = whole.ends_with('\n');
   for (std::size_t rows = 1; !in.at_end(); ++rows) {
     if (const auto ok = in.next_quoted_row(',', cells); !ok) return ok;
     const auto found = static_cast<std::int64_t>(cells.size()), wanted = static_cast<std::int64_t>(width);
@@ -167,8 +175,9 @@ template <class Read>
     table_row row(cells, in.line());
     if (const auto ok = read(row); !ok) return ok;
     if (const auto ok = row.verdict(); !ok) return ok;
+    is_whole = is_whole || (in.at_end() && !row.reads_last());
   }
-  if (!whole.ends_with('\n')) return error{errc::truncated, in.line()}.with("the end of the line");
+  if (!is_whole) return error{errc::truncated, in.line()}.with("the end of the line");
   return {};
 }
 

@@ -14,6 +14,16 @@ namespace hocket::inline HOCKET_ABI::ascend::detail {
   return core.empty() && (type.starts_with("hcom_") || type.starts_with("HcclAll") || type.starts_with("nccl"));
 }
 
+/// Whether a task, by its name or type, only waits or marks a moment: streams hold such tasks, too.
+[[nodiscard]] constexpr bool only_waits(std::string_view text) noexcept {
+  constexpr std::string_view waits[] = {"EVENT_",     "Event_", "NOTIFY_",     "Notify_", "CAPTURE_",     "PROFILER_",
+                                        "PROFILING_", "MODEL_", "WRITE_VALUE", "STREAM_", "PLACE_HOLDER", "FUSION_",
+                                        "LABEL_",     "RDMA",   "SDMA",        "Memcpy"};
+  for (const std::string_view w : waits)
+    if (text.starts_with(w)) return true;
+  return false;
+}
+
 /// The type of an op, where a file has none: `Default/.../MatMul-op0`, `aclnnMatmul_MatMulV2AiCore_MatMulV2` and
 /// `trans_Cast_12` have it in their names.
 [[nodiscard]] constexpr std::string_view type_in_name(std::string_view name) noexcept {
@@ -85,6 +95,7 @@ struct kernel_columns {
   k.communicates = is_communication(k.core, k.type);
   k.line = row.line();
   if (!has_finish(k.start, k.duration)) row.fail(errc::bad_decimal, c.duration);
+  if (only_waits(k.type) || only_waits(k.core)) return {};
   out.kernels.push_back(std::move(k));
   return {};
 }

@@ -3,11 +3,14 @@
 #include <hocket/interop/ascend/detail/json_cursor.hpp>
 #include <hocket/interop/ascend/detail/profile_tables.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -34,11 +37,15 @@ class trace_events {
       else in.skip();
     });
     if (in.failed()) return;
-    if (event_.get(phase) == "M") keep_name();
-    else if (event_.get(phase) == "X" && !is_host_work(event_.get(category))) keep_span(in);
+    const std::string_view kind = event_.get(phase);
+    if (tells_of_device(event_.get(category))) drop_host_ops();
+    if (kind == "M") keep_name();
+    else if (kind == "X") keep_event(in);
+    else if (kind == "B") begin_event(in);
+    else if (kind == "E") end_event(in);
   }
 
-  /// What ran on the device.
+  /// What ran on the device; of a trace without one, PyTorch's ops on the CPU.
   void finish(profile& out) {
     for (const span& s : spans_) {
       const std::string_view process = name_of(processes_, {s.pid, {}});
@@ -47,6 +54,7 @@ class trace_events {
       else if (process == "Overlap Analysis") add_overlap(s, out);
       else if (runs_on_device(s, process, thread)) out.kernels.push_back(kernel_of(s, process, thread));
     }
+    if (out.kernels.empty()) add_host_ops(out);
     sort_by_start(out.kernels);
     number_steps(out);
   }
@@ -78,7 +86,7 @@ class trace_events {
   using names = std::map<std::pair<std::string, std::string>, std::string, std::less<>>;
 
   void read_argument(json_cursor& in, std::string_view key) {
-    std::string* const to = key == "name"                         ? &event_.said_name
+    std::string* const to = key == "name" || key == "labels"      ? &event_.said_name
                           : key == "Task Type" || key == "type"   ? &event_.task_type
                           : key == "Stream Id" || key == "stream" ? &event_.stream
                           : key == "Task Id"                      ? &event_.task
@@ -94,36 +102,84 @@ class trace_events {
       if (category == h) return true;
     return false;
   }
+  // Categories of events that a trace with a device has, and no other.
+  [[nodiscard]] static bool tells_of_device(std::string_view category) noexcept {
+    return category == "kernel" || category == "cuda_runtime" || category == "enqueue" || category == "async_npu";
+  }
+  void drop_host_ops() {
+    has_device_ = true;
+    host_ops_ = {};
+  }
   void keep_name() {
+    // MindSpore 2.0 names its processes by labels.
+    if (event_.get(name) == "process_labels") processes_.try_emplace({event_.get(pid), {}}, event_.said_name);
     if (event_.get(name) == "process_name") processes_[{event_.get(pid), {}}] = event_.said_name;
     if (event_.get(name) == "thread_name") threads_[{event_.get(pid), event_.get(tid)}] = event_.said_name;
   }
-  void keep_span(json_cursor& in) {
-    if (spans_.size() == options_.max_rows) {
-      const auto most = static_cast<std::int64_t>(options_.max_rows);
-      return in.fail(error{errc::too_large, 0, most + 1, most}.with("events"));
-    }
+  // Whether spans of a category are kept: most events of a trace are of the host.
+  [[nodiscard]] bool is_kept(std::string_view of) const noexcept {
+    return of == "cpu_op" ? !has_device_ : !is_host_work(of);
+  }
+  void keep_event(json_cursor& in) {
+    if (!is_kept(event_.get(category))) return;
+    const auto at = time_of(start, in), lasts = time_of(duration, in);
+    if (!at || !lasts) return;
+    if (!has_finish(*at, *lasts)) return in.fail(error{errc::bad_decimal}.with("\"dur\": " + event_.get(duration)));
+    keep(span_of_event(*at, *lasts), in);
+  }
+  // "B" begins an event of a thread, "E" ends the last of that thread that has begun.
+  void begin_event(json_cursor& in) {
+    const auto at = time_of(start, in);
+    if (!at || !has_room(open_count_, in)) return;
+    open_[{event_.get(pid), event_.get(tid)}].push_back(span_of_event(*at, {}));
+    ++open_count_;
+  }
+  void end_event(json_cursor& in) {
+    const auto of_thread = open_.find(std::pair(event_.get(pid), event_.get(tid)));
+    if (of_thread == open_.end() || of_thread->second.empty()) return;  // it began before the trace
+    const auto at = time_of(start, in);
+    if (!at) return;
+    span s = std::move(of_thread->second.back());
+    of_thread->second.pop_back();
+    --open_count_;
+    if (*at < s.start) return in.fail(error{errc::bad_decimal}.with("\"ts\": " + event_.get(start)));
+    s.duration = *at - s.start;
+    if (is_kept(s.category)) keep(std::move(s), in);
+  }
+
+  [[nodiscard]] std::optional<nanoseconds> time_of(which field_of_event, json_cursor& in) const {
     constexpr std::int64_t us = 1'000;
-    const auto at = parse_scaled(event_.get(start), us), lasts = parse_scaled(event_.get(duration), us);
-    if (!at || *at < 0) return in.fail(error{errc::bad_decimal}.with("\"ts\": " + event_.get(start)));
-    if (!lasts || *lasts < 0 || !has_finish(nanoseconds(*at), nanoseconds(*lasts)))
-      return in.fail(error{errc::bad_decimal}.with("\"dur\": " + event_.get(duration)));
-    spans_.push_back({event_.get(name), event_.get(pid), event_.get(tid), event_.get(category), event_.task_type,
-                      event_.stream, event_.task, nanoseconds(*at), nanoseconds(*lasts)});
+    const auto value = parse_scaled(event_.get(field_of_event), us);
+    if (value && *value >= 0) return nanoseconds(*value);
+    const std::string key = field_of_event == start ? "\"ts\": " : "\"dur\": ";
+    in.fail(error{errc::bad_decimal}.with(key + event_.get(field_of_event)));
+    return std::nullopt;
+  }
+  [[nodiscard]] span span_of_event(nanoseconds at, nanoseconds lasts) const {
+    return {event_.get(name),
+            event_.get(pid),
+            event_.get(tid),
+            event_.get(category),
+            event_.task_type,
+            event_.stream,
+            event_.task,
+            at,
+            lasts};
+  }
+  [[nodiscard]] bool has_room(std::size_t count, json_cursor& in) const {
+    if (count < options_.max_rows) return true;
+    const auto most = static_cast<std::int64_t>(options_.max_rows);
+    in.fail(error{errc::too_large, 0, most + 1, most}.with("events"));
+    return false;
+  }
+  void keep(span s, json_cursor& in) {
+    std::vector<span>& to = s.category == "cpu_op" ? host_ops_ : spans_;
+    if (has_room(to.size(), in)) to.push_back(std::move(s));
   }
 
   [[nodiscard]] static std::string_view name_of(const names& all, const names::key_type& of) {
     const auto at = all.find(of);
     return at == all.end() ? std::string_view{} : std::string_view(at->second);
-  }
-  // Streams also hold what only waits or marks a moment.
-  [[nodiscard]] static bool only_waits(std::string_view text) noexcept {
-    constexpr std::string_view waits[] = {"EVENT_",     "Event_", "NOTIFY_",     "Notify_", "CAPTURE_",     "PROFILER_",
-                                          "PROFILING_", "MODEL_", "WRITE_VALUE", "STREAM_", "PLACE_HOLDER", "FUSION_",
-                                          "LABEL_",     "RDMA",   "SDMA",        "Memcpy"};
-    for (const std::string_view w : waits)
-      if (text.starts_with(w)) return true;
-    return false;
   }
   [[nodiscard]] static bool is_collective(const span& s, std::string_view process, std::string_view thread) noexcept {
     if (s.category == "kernel") return s.name.starts_with("nccl") || s.name.starts_with("Hccl");
@@ -131,9 +187,26 @@ class trace_events {
     return (process == "HCCL" || process == "Communication") && !thread.starts_with("Plane") &&
            (s.name.starts_with("hcom_") || s.name.starts_with("Hccl"));
   }
+  [[nodiscard]] static bool is_cpu(std::string_view process) noexcept {
+    return process == "CPU OP" || process == "Host CPU OP";
+  }
+  // Ops call ops: those count that no other op of their thread called.
+  void add_host_ops(profile& out) {
+    std::sort(host_ops_.begin(), host_ops_.end(), [](const span& a, const span& b) {
+      return std::tie(a.pid, a.tid, a.start, b.duration) < std::tie(b.pid, b.tid, b.start, a.duration);
+    });
+    const span* outer = nullptr;
+    for (const span& s : host_ops_) {
+      const bool is_called =
+          outer != nullptr && outer->pid == s.pid && outer->tid == s.tid && s.start < outer->start + outer->duration;
+      if (is_called) continue;
+      outer = &s;
+      out.kernels.push_back(kernel_of(s, "CPU OP", {}));
+    }
+  }
   [[nodiscard]] static bool runs_on_device(const span& s, std::string_view process, std::string_view thread) noexcept {
     if (s.category == "kernel" || s.category == "gpu_memcpy" || s.category == "gpu_memset") return true;
-    if (is_collective(s, process, thread) || process == "CPU OP") return true;
+    if (is_collective(s, process, thread) || is_cpu(process)) return true;
     return process == "Ascend Hardware" && !only_waits(s.name) && !only_waits(s.task_type);
   }
   [[nodiscard]] static kernel kernel_of(const span& s, std::string_view process, std::string_view thread) {
@@ -141,7 +214,7 @@ class trace_events {
     k.name = s.name;
     k.communicates = is_collective(s, process, thread);
     k.type = s.category.starts_with("gpu_") ? s.category : std::string(type_in_name(s.name));
-    k.core = k.communicates ? "HCCL" : s.category == "kernel" ? "GPU" : process == "CPU OP" ? "CPU" : s.task_type;
+    k.core = k.communicates ? "HCCL" : s.category == "kernel" ? "GPU" : is_cpu(process) ? "CPU" : s.task_type;
     if (s.category == "kernel" && k.communicates) k.core = "NCCL";
     k.start = s.start;
     k.duration = s.duration;
@@ -186,6 +259,10 @@ class trace_events {
   event event_;
   std::string storage_;
   std::vector<span> spans_;
+  std::vector<span> host_ops_;  // until an event tells of a device
+  bool has_device_ = false;
+  std::map<std::pair<std::string, std::string>, std::vector<span>> open_;  // by process and thread
+  std::size_t open_count_ = 0;
   names processes_, threads_;
   std::map<std::string, std::size_t> marks_;  // the place of each step's name in the marks
 };

@@ -41,7 +41,7 @@ class ir_builder {
  private:
   // A graph, or a node or parameter of an outer graph: named before it was defined, perhaps.
   struct mention {
-    enum class place { operand, function, callee };
+    enum class place { operand, function, callee, alternative };
     place where;
     std::size_t at;             // of the operand, or of the node, that it stands for
     std::uint32_t graph, name;  // texts; name 0: the graph itself
@@ -88,6 +88,7 @@ class ir_builder {
   std::vector<mention> mentions_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> parents_;  // graph, text of its parent's name
   std::vector<ir_operand> functions_;                             // per node: what a call through a value calls
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> alternatives_;  // node, graphs: it calls one of them
 };
 
 // ---- names
@@ -190,23 +191,33 @@ inline result<void> ir_builder::add_operands(const ir_statement_view& s, ir_node
   return add_function(s, node);
 }
 
-// What is called: `call @graph`, `%3`, `%3[@@graph]`, `$(@graph:node)`, `Parameter_486[@@graph]`.
+// What is called: `call @graph`, `%3`, `%3[@@graph]`, `$(@graph:node)`, `Parameter_486[@@graph]`, and of graphs among
+// which a Switch decides `%3[@FuncUnion(@a, @b)]`.
 inline result<void> ir_builder::add_function(const ir_statement_view& s, ir_node& node) {
-  constexpr std::string_view direct = "call @", known = "[@@";
+  constexpr std::string_view direct = "call @", known = "[@@", one_of = "[@FuncUnion(";
   std::string_view called = s.operation;
-  const std::size_t bracket = called.find(known);
+  const std::size_t bracket = called.find("[@");
   node.is_call = primitive_of(called) == "call";
   functions_.emplace_back();
   if (!node.is_call) return {};
   const std::size_t n = functions_.size() - 1;
-  if (called.starts_with(direct) || bracket != std::string_view::npos) {
-    const std::size_t begin = bracket == std::string_view::npos ? direct.size() : bracket + known.size();
-    const std::string_view graph = called.substr(begin, called.find(']', begin) - begin);
+  const auto add_mention = [&](std::string_view graph, mention::place where) {
     mentioned(graph, {}, graph, s);
-    mentions_.back().where = mention::place::callee;
+    mentions_.back().where = where;
     mentions_.back().at = n;
-    called = called.substr(0, bracket);
+  };
+  if (called.starts_with(direct)) add_mention(called.substr(direct.size()), mention::place::callee);
+  const std::string_view which = bracket == std::string_view::npos ? std::string_view{} : called.substr(bracket);
+  if (which.starts_with(known))
+    add_mention(which.substr(known.size(), which.find(']') - known.size()), mention::place::callee);
+  if (which.starts_with(one_of) && which.ends_with(")]")) {
+    std::string_view graphs = which.substr(one_of.size(), which.size() - one_of.size() - 2);
+    while (!graphs.empty()) {
+      const std::string_view graph = next_part(graphs, brackets::without_angles);
+      if (graph.starts_with('@')) add_mention(graph.substr(1), mention::place::alternative);
+    }
   }
+  called = called.substr(0, bracket);
   if (!called.starts_with('%') && !called.starts_with('$')) return {};
   const std::size_t before = mentions_.size();
   const auto function = operand_of(called, s);
@@ -221,7 +232,8 @@ inline result<void> ir_builder::add_function(const ir_statement_view& s, ir_node
 inline result<ir_operand> ir_builder::operand_of(std::string_view text, const ir_statement_view& s) {
   using kind = ir_operand::kind;
   const error unknown = error{errc::unknown_operand, s.line, s.column_of(text)}.with(first_word(text));
-  if (text == "UMonad[U]" || text == "IOMonad[IO]") return ir_operand{kind::monad, 0};
+  for (const std::string_view monad : {"UMonad[U]", "IOMonad[IO]", "U", "IO"})  // the last two up to version 2.0
+    if (text == monad) return ir_operand{kind::monad, 0};
   if (text.starts_with('@')) return mentioned(text.substr(1), {}, text, s);
   if (text.starts_with("$(@") && text.ends_with(')')) {
     const std::string_view inside = text.substr(3, text.size() - 4);
@@ -303,7 +315,10 @@ inline result<void> ir_builder::resolve_mentions() {
       return error{errc::unknown_operand, m.line, m.column}.with(first_word(texts()[m.name == 0 ? m.graph : m.name]));
     if (m.where == mention::place::operand) program_.operands_.values[m.at] = found;
     else if (m.where == mention::place::function) functions_[m.at] = found;
-    else if (found.what == ir_operand::kind::graph) program_.nodes_[m.at].callee = found.value;
+    else if (found.what == ir_operand::kind::graph && m.where == mention::place::callee)
+      program_.nodes_[m.at].callee = found.value;
+    else if (found.what == ir_operand::kind::graph)
+      alternatives_[static_cast<std::uint32_t>(m.at)].push_back(found.value);
   }
   return {};
 }
@@ -413,6 +428,8 @@ inline void ir_builder::called_graphs(std::size_t n, ir_captures::set& out, int 
   constexpr int deepest = 8;  // Partial of a Switch of a J: longer chains do not occur
   if (depth == deepest) return;
   if (program_.node(n).callee != no_id) out.push_back(program_.node(n).callee);
+  if (const auto some = alternatives_.find(static_cast<std::uint32_t>(n)); some != alternatives_.end())
+    out.insert(out.end(), some->second.begin(), some->second.end());
   if (functions_[n].what == ir_operand::kind::node) called_graphs(functions_[n].value, out, depth + 1);
   const bool makes_function = depth == 0 || !program_.node(n).is_call;
   if (!makes_function) return;
