@@ -7,6 +7,7 @@ set(HOCKET_HEADERS
   hocket/core/arithmetic.hpp
   hocket/core/borrowed.hpp
   hocket/core/bytes.hpp
+  hocket/core/detail/checked_answer.hpp
   hocket/core/detail/names_member.hpp
   hocket/core/detail/sentences.hpp
   hocket/core/detail/two_words.hpp
@@ -314,6 +315,7 @@ set(HOCKET_COST_HEADERS
   hocket/planner/replay_graph.hpp
   hocket/planner/saved_tensors/solve.hpp
   hocket/planner/saved_tensors/stage.hpp
+  hocket/planner/schedule/detail/answer_check.hpp
   hocket/planner/schedule/detail/beam_search.hpp
   hocket/planner/schedule/detail/closed_forms.hpp
   hocket/planner/schedule/detail/greedy_rules.hpp
