@@ -305,6 +305,7 @@ set(HOCKET_COST_HEADERS
   hocket/interop/mindspore/recomputation.hpp
   hocket/planner.hpp
   hocket/planner/detail/random_numbers.hpp
+  hocket/planner/detail/replay_marks.hpp
   hocket/planner/micro_batches/assign.hpp
   hocket/planner/micro_batches/detail/all_deals.hpp
   hocket/planner/micro_batches/lengths.hpp
