@@ -113,7 +113,8 @@ class Program(_c.Handle):
         return _c.library.hocket_program_op_count(self)
 
     def dependencies(self, chains: str | Iterable[str] = ()) -> Graph:
-        """Which op must run before which, without what others imply. Linear in the reads and writes.
+        """Which op must run before which, without what others imply. Linear in the reads and writes; of
+        bytes and views, in the pieces that those of one buffer cut each other into.
 
         chains: also keep these in program order: "collectives", "random", "io" ops, or "all".
         """
