@@ -116,10 +116,10 @@ set(HOCKET_HEADERS
   hocket/launch/command.hpp
   hocket/launch/detail/attempt.hpp
   hocket/launch/detail/host_worker.hpp
-  hocket/launch/detail/process_id.hpp
   hocket/launch/detail/pipeline_flow.hpp
   hocket/launch/detail/pipeline_lowering.hpp
   hocket/launch/detail/policy_members.hpp
+  hocket/launch/detail/process_id.hpp
   hocket/launch/detail/transfer_checker.hpp
   hocket/launch/device_probe.hpp
   hocket/launch/drive.hpp

@@ -60,9 +60,8 @@ class fused_nodes {
   return after;
 }
 
-// Why the groups cannot be fused: two members of a group of the cycle, by one of which it is left and by the other of
-// which it is come back to, and the node or group that comes after it. The cycle is one of groups and single nodes, so
-// it is left and entered by different members somewhere.
+// Why the groups cannot be fused. The cycle is one of groups and single nodes, so some group of it is left by one
+// member and entered by another: these two, and the node or group that comes after.
 [[nodiscard]] inline error why_fusions_close(std::span<const edge> edges, std::span<const node_id> into,
                                              std::span<const node_id> cycle) {
   const auto between = [&](node_id from, node_id to) {

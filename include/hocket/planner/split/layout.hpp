@@ -267,8 +267,8 @@ namespace detail {
 /// numbers of layers.
 /// Errors: errc::out_of_range for counts, times or bytes that are none; errc::limit_exceeded for more than 2^24 stages
 /// x layers; errc::invalid_argument for memory with several chunks, which solve(split_problem) looks at;
-/// errc::bad_shape, errc::overflow; errc::does_not_fit, with a rank and the bytes that it lacks; errc::wrong_answer for
-/// a layout that fails its last check, which would be a defect. Complexity: O(layers log(time)) for the bound, then
+/// errc::bad_shape, errc::overflow; errc::does_not_fit, with a rank and the bytes that it lacks. A layout that fails
+/// its last check is errc::wrong_answer, a defect. Complexity: O(layers log(time)) for the bound, then
 /// stages x layers x layers of a stage.
 ///
 ///     const auto best = solve(layout_problem{.layers = times, .loss = 40, .ranks = 4});

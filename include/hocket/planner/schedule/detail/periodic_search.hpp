@@ -125,9 +125,9 @@ class periodic_search {
       if (peak(r, period) > in_.cap[r]) return false;
     return true;
   }
-  /// Where an action stands in the list of its rank: by start; of what starts at once, first what takes no time, as
-  /// nothing that takes time can be needed then; of that, older micro-batches first, and within one what is needed
-  /// first. peak() and unroll() share it: an activation is freed where the list says so, not when the clock does.
+  /// Where an action stands in the list of its rank: by start. Of what starts together, actions that take no time come
+  /// first, as none of them needs one that takes time. Of these, older micro-batches come first, and within one what
+  /// is needed first. peak() and unroll() share this order: the list says when an activation is freed, not the clock.
   using place_in_list = std::tuple<ticks, bool, std::int64_t, work, std::uint32_t>;
   /// @param age  of two micro-batches the older one has the lower number
   [[nodiscard]] place_in_list place_of(std::uint32_t task, ticks start, std::int64_t age) const {
