@@ -7,6 +7,7 @@ set(HOCKET_HEADERS
   hocket/core/arithmetic.hpp
   hocket/core/borrowed.hpp
   hocket/core/bytes.hpp
+  hocket/core/detail/checked_answer.hpp
   hocket/core/detail/names_member.hpp
   hocket/core/detail/sentences.hpp
   hocket/core/detail/two_words.hpp
@@ -123,6 +124,7 @@ set(HOCKET_HEADERS
   hocket/launch/detail/pipeline_flow.hpp
   hocket/launch/detail/pipeline_lowering.hpp
   hocket/launch/detail/policy_members.hpp
+  hocket/launch/detail/process_id.hpp
   hocket/launch/detail/transfer_checker.hpp
   hocket/launch/device_probe.hpp
   hocket/launch/drive.hpp
@@ -308,6 +310,7 @@ set(HOCKET_COST_HEADERS
   hocket/interop/mindspore/recomputation.hpp
   hocket/planner.hpp
   hocket/planner/detail/random_numbers.hpp
+  hocket/planner/detail/replay_marks.hpp
   hocket/planner/micro_batches/assign.hpp
   hocket/planner/micro_batches/detail/all_deals.hpp
   hocket/planner/micro_batches/lengths.hpp
@@ -319,6 +322,7 @@ set(HOCKET_COST_HEADERS
   hocket/planner/replay_graph.hpp
   hocket/planner/saved_tensors/solve.hpp
   hocket/planner/saved_tensors/stage.hpp
+  hocket/planner/schedule/detail/answer_check.hpp
   hocket/planner/schedule/detail/beam_search.hpp
   hocket/planner/schedule/detail/closed_forms.hpp
   hocket/planner/schedule/detail/greedy_rules.hpp

@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import pathlib
+import random
 import re
 import subprocess
 import sys
@@ -56,6 +57,15 @@ class Files:
         return self.write("split.json", json.dumps({"version": 1, "ranks": 8, "micro_batches": 16, "capacity_gib": 80,
                                                     "layers": runs}))
 
+    def split_runs(self, layers):
+        """Runs of two layers, in turn of two kinds with three levels each: every stage has a front of its own."""
+        kinds = [{"time_us": 1000 + 7 * k, "weights_bytes": 1, "levels": [
+            {"bytes": 977 - 13 * k, "extra_us": 0}, {"bytes": 401 + k, "extra_us": 31 + k}, {"bytes": 10, "extra_us": 101}]}
+            for k in range(2)]
+        runs = [{"count": 2, **kinds[i % 2]} for i in range(layers // 2)]
+        return self.write("split.json", json.dumps({"version": 1, "ranks": 8, "micro_batches": 16,
+                                                    "capacity_bytes": 400000, "layers": runs}))
+
     def ops(self, count):
         rows = (f"{i},0,compute,{i - 1 if i else ''},{i}\n" for i in range(count))
         return self.write("ops.csv", "op,stream,kind,reads,writes\n", rows)
@@ -98,6 +108,34 @@ class Files:
         return self.write("step.ir", "# IR entry: @main\n# Total subgraphs: 1\n\n# Total params: 1\n# Params:\n"
                           "%para1_x: <Tensor[Float32], (8, 8)> : [8, 8]\n\nsubgraph @main() {\n", rows,
                           f"  Return(%{ops - 1})\n      : (<Tensor[Float32], (8, 8)>)\n}}\n")
+
+    def dump_with_marks(self, ops):
+        """Half of it a forward pass of ops that read any two earlier ones, all marked; half a backward pass of it."""
+        chance = random.Random(3)
+        of = "(<Tensor[Int8], (8, 1024)>) -> (<Tensor[Int8], (8, 1024)>)"
+        first = ops // 2
+
+        def row(i):
+            forward = i < first
+            if forward:
+                reads = f"%{chance.randrange(i)}, %{chance.randrange(i)}" if i else "%para1_x"
+            else:
+                reads = f"%{chance.randrange(first)}, %{i - 1}"
+            return (f"  %{i}(CNode_{i}) = {'Mul' if forward else 'MulGrad'}({reads}) {{instance name: op{i}}} "
+                    f"{'cnode_attrs: {recompute: Bool(1)}' if forward else ''}\n      : {of}\n"
+                    f"      # Fullname with scope: ({'' if forward else 'Gradients/'}Default/layers-CellList/{i // 50}-Layer/op{i})\n")
+        return self.write("step.ir", "# IR entry: @main\n# Total subgraphs: 1\n\n# Total params: 1\n# Params:\n"
+                          "%para1_x: <Tensor[Int8], (8, 1024)> : [8, 1024]\n\nsubgraph @main() {\n", map(row, range(ops)),
+                          f"  Return(%{ops - 1})\n      : (<Tensor[Int8], (8, 1024)>)\n}}\n")
+
+    def doubling(self, graphs):
+        """A dump whose graphs call the next one twice."""
+        of = "(<Tensor[Int8], (8)>)"
+        def graph(g):
+            calls = "".join(f"  %{k}(n{g}_{k}) = call @g{g + 1}()\n      : () -> {of}\n" for k in range(2)) if g < graphs else \
+                f"  %0(n{g}) = Exp(I64(1))\n      : {of} -> {of}\n"
+            return f"subgraph @{f'g{g}' if g else 'main'}() {{\n{calls}  Return(%{1 if g < graphs else 0})\n      : {of}\n}}\n\n"
+        return self.write("step.ir", f"# IR entry: @main\n# Total subgraphs: {graphs + 1}\n\n", map(graph, range(graphs + 1)))
 
     def schedule(self, micro_batches):
         row = lambda s: ",".join([f"{s}F{j}" for j in range(micro_batches)] + [f"{s}B{j}" for j in range(micro_batches)])
@@ -156,6 +194,10 @@ def cases(f):
          lambda: ["cost", "report", "--model", f.model((1 << 20) + 1)]),
         ("layers of a split", "4,096", lambda: ["planner", "split", "--problem", f.split(4096)],
          lambda: ["planner", "split", "--problem", f.split(4097)]),
+        ("the same, in runs of two kinds", "4,096", lambda: ["planner", "split", "--problem", f.split_runs(4096)],
+         lambda: ["planner", "split", "--problem", f.split_runs(4098)]),
+        ("ops of a dump with its calls followed", "2²⁰, and 256 for each of the dump", lambda: ["ir", "peak", f.doubling(20)],
+         lambda: ["ir", "peak", f.doubling(25)]),
     ]
 
 
@@ -173,7 +215,8 @@ def readers(f):
         ("log of a training", "O(bytes)", 50000, lambda n: ["cost", "report", "--model", MODEL, "--training", TRAINING, "--measured", f.log(n)]),
         ("dump of MindSpore's IR, and its ops", "O(bytes)", 20000, lambda n: ["ir", "ops", f.dump(n)]),
         ("the same, and what is recomputed", "O(bytes)", 20000, lambda n: ["ir", "recompute", f.dump(n)]),
-        ("the same, and the peak of memory", "O(bytes)", 20000, lambda n: ["ir", "peak", f.dump(n)]),
+        ("at random with marks, and what is recomputed", "O(bytes), mostly", 20000, lambda n: ["ir", "recompute", f.dump_with_marks(n)]),
+        ("the chain, and the peak of memory", "O(bytes)", 20000, lambda n: ["ir", "peak", f.dump(n)]),
         ("tiling JSON, a table", "O(bytes)", 50000, lambda n: ["tiling", "solve", "--problem", f.table(n)]),
     ]
 

@@ -221,9 +221,9 @@ def conventions(root, names):
             yield f"{line(m.start())}: {m[1]} must be called …_options"
         for m in re.finditer(r"(?:result<void>|string_view|char\*|std::string|\bbool)\s+(name_of|text_of|validate|is_valid)\(", public):
             yield f"{line(m.start())}: {m[1]} must be called {'to_string' if m[1].endswith('_of') else 'check'}"
-        for m in re.finditer(r"std::(pmr::)?vector<[^;(){}]*>\*\s*(\w+) = nullptr\b(?!\s*\)|,\s*std::pmr::memory_resource\s*\*)", public):
+        for m in re.finditer(r"std::(pmr::)?vector<(?:[^;(){}<>]|<[^;(){}<>]*>)*>\*\s*(\w+) = nullptr\b(?!\s*\)|,\s*std::pmr::memory_resource\s*\*)", public):
             yield f"{line(m.start())}: the witness {m[2]} must be the last argument (before a memory resource)"
-        for m in re.finditer(r"std::vector<[^;(){}]*>\*\s*(\w+) = nullptr\b", public):
+        for m in re.finditer(r"std::vector<(?:[^;(){}<>]|<[^;(){}<>]*>)*>\*\s*(\w+) = nullptr\b", public):
             yield f"{line(m.start())}: the witness {m[1]} must be a std::pmr::vector"
         for klass, access, at, text, body in found:
             made = re.search(rf"\bstatic\b.*\bresult<{klass}(?:<[^(]*>)?> (\w+)\(", text)

@@ -32,8 +32,10 @@ inline hocket_status refuse(hocket_error* error, std::string_view sentence) noex
   return fail(error, HOCKET_BAD_INPUT, sentence);
 }
 inline hocket_status refuse(hocket_error* error, const hocket::error& why) {
-  const bool memory = why.code == hocket::errc::out_of_memory;
-  return fail(error, memory ? HOCKET_OUT_OF_MEMORY : HOCKET_BAD_INPUT, message(why));
+  const hocket_status status = why.code == hocket::errc::out_of_memory ? HOCKET_OUT_OF_MEMORY
+                             : why.code == hocket::errc::wrong_answer  ? HOCKET_INTERNAL
+                                                                       : HOCKET_BAD_INPUT;
+  return fail(error, status, message(why));
 }
 
 // A pointer that must not be null, and what the sentence calls it.

@@ -439,15 +439,38 @@ hocket_status make_plan(const hocket_graph& g, std::span<const hocket::stream_id
 }
 
 // The host's functions as a backend. Its handles are the plan's own numbers, which the host maps to what it has.
+// Functions of C throw nothing, but C++ may stand behind the pointer: an exception ends the drive like a status would.
 struct host_functions {
   using stream_type = hocket::stream_id;
   using event_type = hocket::event_id;
   using status_type = int;
   void* context;
+  hocket_launch_function launcher;
   hocket_record_function recorder;
   hocket_wait_function waiter;
-  int record(event_type event, stream_type stream) noexcept { return recorder(context, event, stream); }
-  int wait(stream_type stream, event_type event) noexcept { return waiter(context, stream, event); }
+  const char* thrown_by = nullptr;  // the function that threw
+  int launch(hocket::node_id op, stream_type stream) noexcept {
+    return status_of("launch", [&] { return launcher(context, op, stream); });
+  }
+  int record(event_type event, stream_type stream) noexcept {
+    return status_of("record", [&] { return recorder(context, event, stream); });
+  }
+  int wait(stream_type stream, event_type event) noexcept {
+    return status_of("wait", [&] { return waiter(context, stream, event); });
+  }
+  template <class Call>
+  int status_of([[maybe_unused]] const char* name, Call&& call) noexcept {
+#if HOCKET_HAS_EXCEPTIONS
+    try {
+      return call();
+    } catch (...) {
+      thrown_by = name;
+      return -1;
+    }
+#else
+    return call();
+#endif
+  }
   static bool ok(int status) noexcept { return status == 0; }
   static const char* text(int) noexcept { return "a status of the host's own"; }
 };
@@ -503,13 +526,17 @@ hocket_status hocket_plan_drive(const hocket_plan* plan, void* context, hocket_l
                   {"record", there(record != nullptr)},
                   {"wait", there(wait != nullptr)}},
                  [&] {
-                   host_functions host{context, record, wait};
+                   host_functions host{context, launch, record, wait};
                    const auto done = hocket::launch::drive(
                        host, plan->commands,
-                       [&](hocket::node_id op, hocket::stream_id stream) { return launch(context, op, stream); });
+                       [&](hocket::node_id op, hocket::stream_id stream) { return host.launch(op, stream); });
                    if (issued != nullptr) *issued = done.issued;
                    if (host_status != nullptr) *host_status = done.status;
                    if (done.complete) return hocket_status{HOCKET_OK};
+                   if (host.thrown_by != nullptr)
+                     return hocket_c::fail(error, HOCKET_HOST_FAILED,
+                                           std::string("the host's function ") + host.thrown_by +
+                                               " threw an exception: functions of C must return a status");
                    const auto why = hocket::launch::to_result(done);
                    return hocket_c::fail(error, HOCKET_HOST_FAILED, message(why.error()));
                  });
@@ -519,18 +546,22 @@ hocket_status hocket_plan_drive(const hocket_plan* plan, void* context, hocket_l
 
 namespace {
 
-// The order that streams and waits give.
+// The order that streams and waits give. Its clocks have an entry for each stream: those that ops run on, by number.
 hocket::result<graph::stream_clock> order_of(std::span<const std::uint32_t> stream_of,
                                              std::span<const hocket_wait> waits) {
   using namespace hocket;
   const std::uint32_t last = stream_of.empty() ? 0 : *std::max_element(stream_of.begin(), stream_of.end());
   if (last >= stream_limit) return error{errc::limit_exceeded, last, stream_limit - 1}.with("stream");
-  graph::stream_clock order(last + std::size_t{1});
+  std::vector<std::uint32_t> used(stream_of.begin(), stream_of.end());
+  std::sort(used.begin(), used.end());
+  used.erase(std::unique(used.begin(), used.end()), used.end());
+  graph::stream_clock order(used.size());
   std::size_t next = 0;
   for (std::size_t op = 0; op < stream_of.size(); ++op) {
     std::vector<node_id> before;
     for (; next < waits.size() && waits[next].waiter == op; ++next) before.push_back(waits[next].recorder);
-    if (const auto added = order.append(stream_of[op], before); !added) return added.error();
+    const auto stream = std::lower_bound(used.begin(), used.end(), stream_of[op]) - used.begin();
+    if (const auto added = order.append(static_cast<stream_id>(stream), before); !added) return added.error();
   }
   if (next < waits.size()) return error{errc::bad_order, waits[next].waiter, waits[next].recorder};
   return order;

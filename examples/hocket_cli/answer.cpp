@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How a command ends: data, summary line, and both as one JSON object with --json.
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -23,7 +26,7 @@ bool is_number(std::string_view word) {
 
 /// A cell or a word of a summary line as a JSON value, digit by digit the same.
 std::string value_of(std::string_view word) {
-  if (word.empty()) return "null";
+  if (word.empty() || word == "inf" || word == "nan" || word == "-nan") return "null";  // JSON has no such numbers
   if (word == "yes") return "true";
   if (word == "no") return "false";
   return is_number(word) ? std::string(word) : in_quotes(word);
@@ -101,10 +104,34 @@ run_options& this_run() {
 
 std::string form(const std::string& format) { return this_run().json ? "json" : format; }
 
+std::string without_controls(std::string_view data) {
+  const auto is_plain = [](char c) { return (c >= 0x20 && c < 0x7f) || c == '\n' || c == '\t'; };
+  const bool is_json = data.starts_with('{');
+  std::string out;
+  while (!data.empty()) {
+    const auto next = std::find_if_not(data.begin(), data.end(), is_plain);
+    const auto count = static_cast<std::size_t>(next - data.begin());
+    out += data.substr(0, count);
+    data.remove_prefix(count);
+    if (data.empty()) break;
+    if (data.starts_with("\r\n")) {  // the lines of PyTorch's schedules
+      out += "\r\n";
+      data.remove_prefix(2);
+      continue;
+    }
+    const hocket::detail::character c = hocket::detail::first_character(data);
+    const bool is_control = c.length > 0 && hocket::detail::is_control(c.code);
+    char escaped[12] = "?";
+    if (is_control && is_json) std::snprintf(escaped, sizeof escaped, "\\u%04x", static_cast<unsigned>(c.code));
+    out += is_control || c.length == 0 ? std::string_view(escaped) : data.substr(0, c.length);
+    data.remove_prefix(c.length == 0 ? 1 : c.length);
+  }
+  return out;
+}
+
 void give(const std::string& out, std::string_view data, std::string_view summary) {
-  if (this_run().json) write_file(out, as_object(data, summary));
-  else write_file(out, data);
-  std::cerr << summary << '\n';
+  write_file(out, without_controls(this_run().json ? as_object(data, summary) : std::string(data)));
+  std::cerr << hocket::to_printable(summary) << '\n';
 }
 
 }  // namespace hocket_cli

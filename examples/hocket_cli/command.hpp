@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "failure.hpp"
+#include "output.hpp"
 
 namespace hocket_cli {
 
@@ -24,8 +25,6 @@ T table_or_fail(hocket::result<T>&& r, const std::string& file, std::string_view
 
 /// The whole file, "-" for standard input. Fails with one sentence if it cannot be read or is larger than 1 GiB.
 std::string read_file(const std::string& path);
-/// Writes data to the file, or to standard output if the path is empty.
-void write_file(const std::string& path, std::string_view data);
 
 /// What holds for the whole run of the tool.
 struct run_options {
@@ -35,6 +34,9 @@ struct run_options {
 run_options& this_run();
 /// The form of the data: that of --format, or "json" with --json.
 std::string form(const std::string& format);
+/// Data as a terminal may get it: what names from files bring along that is a command to it, another direction or a new
+/// kind of line. It becomes \u009b and the like in JSON, where that is the same text, and '?' elsewhere. O(bytes).
+std::string without_controls(std::string_view data);
 /// Ends a command well: its data to the file or to standard output, its summary line to standard error. With --json the
 /// data is one JSON object, which also holds the numbers of the summary (docs/file_forms.md, "What --json prints").
 /// @param data     a JSON object, or a CSV with a header
@@ -51,7 +53,8 @@ std::string fits_64_bits(const std::string& word);
 /// @param what  what it must be, for the sentence: "number from 0 to 10^9"
 std::function<std::string(const std::string&)> is_number(double least, double most, const std::string& what);
 
-/// Fails as write_file would if there is no folder to write the file to: before the work, not after it.
+/// A check of an option that names a file to write: fails as write_file would if there is no folder for it, and if
+/// another option names the same file. Before the work, not after it.
 std::string has_folder(const std::string& path);
 /// Adds `--out FILE` to a sub-command; write_file(path, …) takes the result.
 inline void add_out_alone(CLI::App& command, std::string& path) {

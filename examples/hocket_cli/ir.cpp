@@ -110,15 +110,15 @@ class ring_numbers {
  public:
   std::uint32_t of(const ms::ir_program& program, std::uint32_t n) {
     const std::string group(program.attribute(n, "group").value_or(""));
-    for (std::uint32_t r = 0; r < groups_.size(); ++r)
-      if (groups_[r] == group) return r;
-    groups_.push_back(group);
-    return static_cast<std::uint32_t>(groups_.size()) - 1;
+    const auto [at, is_new] = number_of_.emplace(group, static_cast<std::uint32_t>(groups_.size()));
+    if (is_new) groups_.push_back(group);
+    return at->second;
   }
   [[nodiscard]] const std::vector<std::string>& groups() const { return groups_; }
 
  private:
   std::vector<std::string> groups_;
+  std::map<std::string, std::uint32_t> number_of_;
 };
 
 ordered_json op_json(const ms::ir_program& program, std::uint32_t n) {

@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <cstdint>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "ir.hpp"
@@ -31,6 +33,7 @@ struct group {
 std::vector<group> groups_of(const ms::ir_program& program, const ms::ir_dataflow& flow,
                              const std::vector<std::uint32_t>& alive) {
   std::vector<group> groups;
+  std::map<std::tuple<std::string, std::string, ms::ir_phase>, std::size_t> places;
   for (const std::uint32_t v : alive) {
     if (flow.values[v].bytes == 0) continue;
     const std::uint32_t n = flow.nodes[flow.values[v].op];
@@ -41,15 +44,13 @@ std::vector<group> groups_of(const ms::ir_program& program, const ms::ir_dataflo
                     flow.values[v].bytes,
                     1,
                     v};
-    const auto same = std::find_if(groups.begin(), groups.end(), [&](const group& g) {
-      return g.pattern == one.pattern && g.primitive == one.primitive && g.phase == one.phase;
-    });
-    if (same == groups.end()) {
+    const auto [at, is_new] = places.emplace(std::tuple(one.pattern, one.primitive, one.phase), groups.size());
+    if (is_new) {
       groups.push_back(one);
       continue;
     }
-    same->bytes += one.bytes;
-    ++same->count;
+    groups[at->second].bytes += one.bytes;
+    ++groups[at->second].count;
   }
   std::sort(groups.begin(), groups.end(),
             [](const group& a, const group& b) { return a.bytes != b.bytes ? a.bytes > b.bytes : a.first < b.first; });

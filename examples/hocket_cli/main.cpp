@@ -2,17 +2,14 @@
 // hocket: the library on the command line. Data to stdout, one summary line and messages to stderr;
 // exit 0 ok, 1 the input is bad or infeasible, 2 wrong usage.
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <new>
 #include <sstream>
-#include <system_error>
 
 #include "command.hpp"
 #include "defaults.hpp"
@@ -46,29 +43,6 @@ std::string read_file(const std::string& path) {
   }
   if (in.bad() || (path != "-" && file.fail() && !file.eof())) fail("cannot read " + path);
   return data;
-}
-
-std::string has_folder(const std::string& path) {
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::error_code none;
-  if (!folder.empty() && !std::filesystem::is_directory(folder, none)) fail("cannot write " + path);
-  return {};
-}
-
-void write_file(const std::string& path, std::string_view data) {
-  if (path.empty()) {
-    errno = 0;
-    std::cout.write(data.data(), static_cast<std::streamsize>(data.size()));
-    std::cout.flush();
-    constexpr int reader_gone = 141;  // 128 + SIGPIPE, as shells count; head has what it wants, so nothing is said
-    if (!std::cout && errno == EPIPE) throw failure{reader_gone, ""};
-    if (!std::cout) fail("cannot write to standard output");
-    return;
-  }
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file.write(data.data(), static_cast<std::streamsize>(data.size()));
-  file.close();
-  if (!file) fail("cannot write " + path);
 }
 
 std::vector<std::int64_t> number_list(const std::string& option, std::string_view words, std::int64_t least,

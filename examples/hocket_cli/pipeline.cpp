@@ -414,7 +414,8 @@ void add_pipeline(CLI::App& app) {
       ->expected(1, 65'536)
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40));
   c->add_option("--critical-path", o.critical_path, "Also the chain of actions that makes the run so long, as CSV")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(has_folder);
 
   c = add(*group, "check", "Whether a table is complete and free of deadlock", o, check);
   c->add_option("--table", o.table, "A schedule in PyTorch's CSV dialect")->type_name("FILE")->required();

@@ -7,6 +7,9 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 #ifndef _WIN32
 #include <sys/wait.h>
 #include <unistd.h>
@@ -74,12 +77,8 @@ void plan(const options& o) {
   const comparison schedules = compare_schedules(in);
   const tried_changes tried = try_changes(in, p, schedules);
 
-  std::error_code failed;
-  std::filesystem::create_directories(o.out, failed);
-  if (failed) fail("cannot make the folder " + o.out + ": " + failed.message());
-  const auto write = [&](const char* name, const std::string& data) {
-    write_file((std::filesystem::path(o.out) / name).string(), data);
-  };
+  std::vector<named_data> files;
+  const auto write = [&](const char* name, std::string data) { files.push_back({name, std::move(data)}); };
   std::string text = plan_as_text(in, p), json = plan_as_json(in, p);
   std::size_t figures = text.find("\nCost\n") + 1;  // those that people look for; every term stands in the report
   const std::string said = said_of(tried);
@@ -107,9 +106,11 @@ void plan(const options& o) {
   write("timeline.svg", hocket::to_svg(p.timeline, {.title = in.title, .seconds = true}));
   write("trace.json", hocket::to_chrome_trace(p.timeline, {.process = "pipeline, simulated"}));
   write("schedule.csv", p.schedule_csv);
+  std::vector<std::string> outdated;
+  if (!p.tile_timeline) outdated.emplace_back("tiles.svg");
+  else write("tiles.svg", hocket::to_svg(*p.tile_timeline, {.title = "Fused operator, cut", .seconds = true}));
   write("report.html", plan_as_page(in, p, schedules, tried, measured ? &*measured : nullptr));
-  if (p.tile_timeline)
-    write("tiles.svg", hocket::to_svg(*p.tile_timeline, {.title = "Fused operator, cut", .seconds = true}));
+  write_folder(o.out, files, outdated);  // report.html last: a folder that has it is whole
 
   bool fits = true;
   for (const auto& m : p.cost.memory) fits = fits && in.fits(m);

@@ -35,11 +35,7 @@ double share(nanoseconds part, nanoseconds of) {
 }
 std::string percent(nanoseconds part, nanoseconds of) { return left(fixed(100 * share(part, of), 1), 6) + " %"; }
 // A foreign name on one line.
-std::string plain(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
-  return out;
-}
+std::string plain(std::string_view text) { return hocket::to_printable(text); }
 std::string padded(std::string text, std::size_t width) {
   text.resize((std::max)(width, text.size()), ' ');
   return text;

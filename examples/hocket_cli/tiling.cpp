@@ -148,7 +148,9 @@ void add_tiling(CLI::App& app) {
       ->check(CLI::IsMember(
           {"auto", "documented", "documented-min", "one-plus-n", "lot", "exact", "uniform", "none", "pinned"}))
       ->capture_default_str();
-  command->add_option("--svg", options->svg, "Draw the operator before and after cutting into FILE")->type_name("FILE");
+  command->add_option("--svg", options->svg, "Draw the operator before and after cutting into FILE")
+      ->type_name("FILE")
+      ->check(has_folder);
   add_out(*command, options->out);
   command->callback([options] { solve(*options); });
 

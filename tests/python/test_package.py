@@ -4,12 +4,16 @@
 
     HOCKET=build/dev/examples/hocket_cli/hocket python -m unittest discover -s tests/python
 """
+import copy
 import csv
+import ctypes
+import gc
 import importlib.metadata
 import io
 import json
 import os
 import pathlib
+import pickle
 import random
 import re
 import subprocess
@@ -263,6 +267,110 @@ class Refusals(unittest.TestCase):
         self.refused("model", lambda: hocket.cost_report("{"))
         self.refused("training", lambda: hocket.cost_report(Costs.folder / "config.json", {}))
         self.refused("parallel needs training", lambda: hocket.cost_report(Costs.folder / "config.json", None, {}))
+
+
+class Misuse(unittest.TestCase):
+    def refused(self, kind, words, act):
+        with self.assertRaises(kind) as caught:
+            act()
+        self.assertIn(words, str(caught.exception))
+
+    def handles(self):
+        deps = hocket.dependencies([[], [0], [0]], [[0], [], []])
+        return {"Program": hocket.Program([[], [0]], [[0], []]), "Graph": deps, "Plan": deps.plan(streams=2),
+                "Schedule": hocket.schedule("1f1b", 2, 3)}
+
+    def look(self, name, handle):
+        return {"Program": lambda: len(handle), "Graph": lambda: handle.edges.tolist(), "Plan": lambda: handle.waits.tolist(),
+                "Schedule": lambda: handle.csv()}[name]()
+
+    def test_a_copy_outlives_what_it_was_made_of(self):
+        for copied in (copy.copy, copy.deepcopy, lambda one: copy.deepcopy([one, one])[1]):
+            for name, handle in self.handles().items():
+                seen = self.look(name, handle)
+                other = copied(handle)
+                del handle
+                gc.collect()
+                hocket.schedule("zbv", 3, 5).csv()  # something else where the memory was
+                self.assertEqual(self.look(name, other), seen)
+
+    def test_what_shares_a_handle_destroys_it_once(self):
+        for name, handle in self.handles().items():
+            seen = self.look(name, handle)
+            other = object.__new__(type(handle))
+            vars(other).update(vars(handle))
+            if hasattr(handle, "__del__"):
+                handle.__del__()
+            del handle
+            gc.collect()
+            self.assertEqual(self.look(name, other), seen)
+
+    def test_handles_are_not_pickled_and_not_mistaken_for_each_other(self):
+        made = self.handles()
+        for name, handle in made.items():
+            self.refused(TypeError, "cannot be pickled", lambda: pickle.dumps(handle))
+            if name != "Program":
+                self.refused(TypeError, f"a {name} is made by", lambda: type(handle)("hocket_graph_from_edges", 1))
+        self.refused(TypeError, "a handle of the kind program is needed, not Graph",
+                     lambda: hocket.Program.dependencies(made["Graph"]))
+        self.refused(TypeError, "a handle of the kind graph is needed, not Plan",
+                     lambda: _c.call("hocket_graph_edges", made["Plan"], *np.empty((2, 0), np.uint32)))
+        self.refused(TypeError, "not NoneType", lambda: _c.call("hocket_schedule_check", None, None, 0, None))
+        self.refused(TypeError, "not int", lambda: _c.call("hocket_schedule_check", 64, None, 0, None))
+
+    def test_integers_do_not_wrap(self):
+        deps, steps = hocket.dependencies([[], [0]], [[0], []]), hocket.schedule("1f1b", 2, 3)
+        one = [hocket.compute(1, 1)]
+        for words, act in (
+                ("ranks is 18446744073709551617", lambda: hocket.schedule("1f1b", 2**64 + 1, 3)),
+                ("chunks is 18446744073709551617", lambda: hocket.schedule("1f1b", 2, 3, chunks=2**64 + 1)),
+                ("micro_batches is 36893488147419103235", lambda: hocket.schedule("1f1b", 2, 2**65 + 3)),
+                ("kappa is 4294967297", lambda: hocket.schedule("interleaved", 2, 4, chunks=2, kappa=2**32 + 1)),
+                ("memory_cap is", lambda: hocket.schedule("interleaved", 2, 4, chunks=2, memory_cap=2**64 + 8)),
+                ("slices is", lambda: hocket.schedule("seq-1f1b", 2, 4, slices=2**64 + 2)),
+                ("forward_ticks is 18446744073709551617", lambda: steps.simulate(forward_ticks=2**64 + 1)),
+                ("backward_ticks is -1", lambda: steps.simulate(backward_ticks=-1)),
+                ("backward_ticks is 18446744073709551615", lambda: steps.simulate(backward_ticks=2**64 - 1)),
+                ("hop_ticks is", lambda: steps.simulate(hop_ticks=-2**64)),
+                ("streams is 4294967299", lambda: deps.plan(streams=2**32 + 3)),
+                ("streams is -1", lambda: deps.plan(streams=-1)),
+                ("source is 4294967296", lambda: deps.path(2**32, 1)),
+                ("target is -1", lambda: deps.path(0, -1)),
+                ("source is 4294967296", lambda: deps.why(2**32, 1)),
+                ("node_count is 18446744073709551619", lambda: hocket.Graph.from_edges(2**64 + 3, [(0, 1)])),
+                ("node_count is -1", lambda: hocket.Graph.from_edges(-1, [(0, 1)])),
+                ("rows is", lambda: hocket.tile(2**64 + 1024, one)),
+                ("align_rows is", lambda: hocket.tile(1024, one, align_rows=2**64 + 128)),
+                ("max_tiles is", lambda: hocket.tile(1024, one, max_tiles=2**64 + 4)),
+                ("k is", lambda: hocket.tile(1024, one, product=(2**64 + 1, 1, 2))),
+                ("the kind of a phase is", lambda: hocket.tile(1024, [one[0]._replace(kind=2**32)])),
+                ("too large for a double", lambda: hocket.tile(1024, [hocket.compute(10**400)])),
+                ("waits must be rows of two", lambda: hocket.Program([[], [0]], [[0], []]).check([0, 1], [[0, 1, 0]])),
+                ("edges must be rows of two", lambda: hocket.Graph.from_edges(4, [[0, 1, 2], [1, 2, 3]])),
+                ("the name holds a zero character", lambda: hocket.schedule("1f1b\0x", 2, 3)),
+                ("groups holds a zero", lambda: hocket.schedule("interleaved", 2, 4, chunks=2, groups="paper\0x")),
+                ("the policy holds a zero", lambda: hocket.tile(1024, one, policy="auto\0x")),
+                ("model holds a zero", lambda: hocket.cost_report("{}\0x")),
+                ("samples must be numbers", lambda: hocket.tile(1024, [hocket.comm(samples=(["1", "2"], ["3", "4"]))]))):
+            self.refused(ValueError, words, act)
+        self.refused(ValueError, "a number is 4294967296", lambda: _c.call("hocket_graph_path", deps, 2**32, 1, np.empty(2, np.uint32), 2,
+                                                                         ctypes.byref(ctypes.c_size_t())))
+
+    def test_what_is_no_number_is_no_number(self):
+        deps, steps = hocket.dependencies([[], [0]], [[0], []]), hocket.schedule("1f1b", 2, 3)
+        for words, act in (
+                ("ranks must be a whole number, and is '4'", lambda: hocket.schedule("1f1b", ranks="4", micro_batches=4)),
+                ("micro_batches must be a whole number, and is 4.0", lambda: hocket.schedule("1f1b", 4, 4.0)),
+                ("hop_ticks must be a whole number", lambda: steps.simulate(hop_ticks=0.5)),
+                ("streams must be a whole number", lambda: deps.plan(streams="2")),
+                ("source must be a whole number", lambda: deps.path(None, 1)),
+                ("rows must be a whole number", lambda: hocket.tile(1024.0, [hocket.compute(1, 1)])),
+                ("fixed_us must be a number, and is '6'", lambda: hocket.tile(1024, [hocket.compute("6", 1)])),
+                ("phase 0 is a tuple", lambda: hocket.tile(1024, [(0, 1, 1, 0, None, 1)])),
+                ("the name must be a text", lambda: hocket.schedule(7, 2, 3)),
+                ("interpreted as an integer", lambda: steps[0.5])):
+            self.refused(TypeError, words, act)
+        self.assertEqual(len(hocket.schedule("1f1b", np.int16(2), np.uint64(3))[np.int8(0)]), 6)
 
 
 def once():

@@ -13,6 +13,7 @@ threads may share them; calls release the interpreter's lock. Units are in the n
 from __future__ import annotations
 
 import json as _json
+import operator as _operator
 from ctypes import byref as _byref, c_char_p, c_double, c_int64, c_size_t, c_uint64
 from itertools import chain as _chain
 from os import PathLike
@@ -65,7 +66,7 @@ class Program(_c.Handle):
         if len(reads) != len(writes) or (kinds is not None and len(kinds) != len(reads)):
             raise ValueError(f"{len(reads)} ops read, but {len(writes)} write"
                              + ("" if kinds is None else f" and {len(kinds)} have kinds"))
-        super().__init__("program", "hocket_program_create", len(reads))
+        self._own("program", "hocket_program_create", len(reads))
         for mode, sets in enumerate((reads, writes)):
             self._add(mode, [list(s) for s in sets])
         if kinds is not None:
@@ -112,11 +113,12 @@ class Program(_c.Handle):
         return _c.library.hocket_program_op_count(self)
 
     def dependencies(self, chains: str | Iterable[str] = ()) -> Graph:
-        """Which op must run before which, without what others imply. Linear in the reads and writes.
+        """Which op must run before which, without what others imply. Linear in the reads and writes; of
+        bytes and views, in the pieces that those of one buffer cut each other into.
 
         chains: also keep these in program order: "collectives", "random", "io" ops, or "all".
         """
-        return Graph("hocket_graph_create", self, _chains(chains))
+        return Graph._made_by("graph", "hocket_graph_create", self, _chains(chains))
 
     def check(self, streams, waits, chains: str | Iterable[str] = ()) -> tuple[int, int] | None:
         """Proves an order, whoever made it: None, or the first two ops (earlier, later) that should be ordered and are not.
@@ -124,9 +126,9 @@ class Program(_c.Handle):
         Ops are issued in program order on their streams; waits are rows (recorder, waiter) by ascending waiter.
         """
         streams = _c.numbers(streams, np.uint32, "streams")
-        waits = _c.numbers(waits, np.uint32, "waits").reshape(-1, 2)
+        waits = _c.pairs(waits, "waits")
         if streams.shape != (len(self),):
-            raise ValueError(f"{len(streams)} streams were given for {len(self)} ops")
+            raise ValueError(f"{streams.size} streams were given for {len(self)} ops")
         pair = np.zeros(2, np.uint32)
         status, sentence = _c.status_of("hocket_check_order", self, _chains(chains), streams, len(waits), waits, pair)
         if status == _c.WRONG_ORDER:
@@ -139,14 +141,13 @@ class Program(_c.Handle):
 class Graph(_c.Handle):
     """Which op must run before which: see dependencies(), Program.dependencies() and Graph.from_edges()."""
 
-    def __init__(self, name, *arguments):
-        super().__init__("graph", name, *arguments)
-
     @classmethod
     def from_edges(cls, node_count: int, edges) -> Graph:
         """A graph of known edges: rows (source, target), in any order. A cycle is refused, and named."""
-        edges = _c.numbers(edges, np.uint32, "edges").reshape(-1, 2)
-        return cls("hocket_graph_from_edges", node_count, len(edges), *map(np.ascontiguousarray, edges.T), None, 0, None)
+        edges = _c.pairs(edges, "edges")
+        columns = map(np.ascontiguousarray, edges.T)
+        return cls._made_by("graph", "hocket_graph_from_edges", _c.whole(node_count, _c.COUNT, "node_count"), len(edges), *columns,
+                            None, 0, None)
 
     @property
     def node_count(self) -> int:
@@ -175,13 +176,13 @@ class Graph(_c.Handle):
     def path(self, source: int, target: int) -> np.ndarray:
         """Why: nodes from source to target, each with an edge to the next; empty if source does not reach target."""
         count, path = c_size_t(), np.empty(self.node_count, np.uint32)
-        _c.call("hocket_graph_path", self, source, target, path, len(path), _byref(count))
+        _c.call("hocket_graph_path", self, *_two_nodes(source, target), path, len(path), _byref(count))
         return path[:count.value].copy()
 
     def why(self, source: int, target: int) -> tuple[str, int]:
         """Why a kept edge is there: the rule in words ("read after write"), and the variable."""
         rule, subject = c_char_p(), c_uint64()
-        _c.call("hocket_graph_why", self, source, target, _byref(rule), _byref(subject))
+        _c.call("hocket_graph_why", self, *_two_nodes(source, target), _byref(rule), _byref(subject))
         return rule.value.decode(), subject.value
 
     def plan(self, streams: int | None = None, durations_ns=None, stream_of=None) -> Plan:
@@ -191,8 +192,9 @@ class Graph(_c.Handle):
             raise ValueError("give either streams, how many there are, or stream_of, the stream of each op")
         if stream_of is None:
             times = None if durations_ns is None else self._one_each(durations_ns, np.int64, "durations_ns")
-            return Plan("hocket_plan_assign", self, streams, None if times is None else times.ctypes.data)
-        return Plan("hocket_plan_create", self, self._one_each(stream_of, np.uint32, "stream_of"))
+            return Plan._made_by("plan", "hocket_plan_assign", self, _c.whole(streams, _c.UINT32, "streams"),
+                                 None if times is None else times.ctypes.data)
+        return Plan._made_by("plan", "hocket_plan_create", self, self._one_each(stream_of, np.uint32, "stream_of"))
 
     def _one_each(self, values, dtype, what):
         values = _c.numbers(values, dtype, what)
@@ -201,11 +203,12 @@ class Graph(_c.Handle):
         return values
 
 
+def _two_nodes(source, target):
+    return _c.whole(source, _c.UINT32, "source"), _c.whole(target, _c.UINT32, "target")
+
+
 class Plan(_c.Handle):
     """Streams and waits: ops are issued in program order, each on its stream, after its waits. See Graph.plan()."""
-
-    def __init__(self, name, *arguments):
-        super().__init__("plan", name, *arguments)
 
     @property
     def streams(self) -> np.ndarray:
@@ -273,14 +276,12 @@ class Schedule(_c.Handle):
     schedule[rank] is an array with the fields kind (see action_names), stage, micro_batch, slice, direction, joined.
     """
 
-    def __init__(self, name, *arguments):
-        super().__init__("schedule", name, *arguments)
-
     def __len__(self) -> int:
         """The number of ranks."""
         return _c.library.hocket_schedule_ranks(self)
 
     def __getitem__(self, rank: int) -> np.ndarray:
+        rank = _operator.index(rank)
         if not 0 <= rank < len(self):
             raise IndexError(f"there is no rank {rank}, the schedule has {len(self)}")
         steps = np.empty(_c.library.hocket_schedule_length(self, rank), _c.ACTION)
@@ -319,8 +320,11 @@ class Schedule(_c.Handle):
                  backward_ticks: int | None = None, hop_ticks: int = 0) -> Run:
         """Runs the lists. Times are those of a chunk, in ticks of any length; a whole backward takes the sum of its halves
         (the gradients of input and weights) unless backward_ticks is given; a hop is from one rank to another."""
-        times = _c.Times(forward_ticks, input_grad_ticks, weight_grad_ticks,
-                         -1 if backward_ticks is None else backward_ticks, hop_ticks)
+        if backward_ticks is not None and _c.whole(backward_ticks, _c.INT64, "backward_ticks") < 0:
+            raise ValueError(f"backward_ticks is {backward_ticks}, but must not be negative")
+        given = {"forward_ticks": forward_ticks, "input_grad_ticks": input_grad_ticks, "weight_grad_ticks": weight_grad_ticks,
+                 "backward_ticks": -1 if backward_ticks is None else backward_ticks, "hop_ticks": hop_ticks}
+        times = _c.Times(**{what: _c.whole(ticks, _c.INT64, what) for what, ticks in given.items()})
         ranks, makespan, bound = np.empty(len(self), _c.RANK_RUN), c_int64(), c_int64()
         _c.call("hocket_schedule_simulate", self, _byref(times), ranks, _byref(makespan), _byref(bound))
         return Run(makespan.value, bound.value, ranks)
@@ -334,14 +338,17 @@ def schedule(name: str, ranks: int, micro_batches: int, chunks: int = 0, groups:
     "least-memory", "auto", or sizes such as "3,4,2"), kappa and memory_cap (activations) are for "interleaved", slices (of
     a sequence) for "seq-1f1b". 0 is the default of each.
     """
-    return Schedule("hocket_schedule_create", name.encode(), ranks, chunks, micro_batches,
-                    None if groups is None else groups.encode(), kappa, memory_cap, slices)
+    given = {"ranks": ranks, "chunks": chunks, "micro_batches": micro_batches}
+    shape = [_c.whole(number, _c.INT64, what) for what, number in given.items()]
+    return Schedule._made_by("schedule", "hocket_schedule_create", _c.text(name, "the name"), *shape,
+                             None if groups is None else _c.text(groups, "groups"), _c.whole(kappa, _c.UINT32, "kappa"),
+                             _c.whole(memory_cap, _c.INT64, "memory_cap"), _c.whole(slices, _c.INT64, "slices"))
 
 
 def parse_schedule(csv: str) -> Schedule:
     """The lists of a CSV in PyTorch's pipeline dialect. check() says whether they can run."""
-    text = csv.encode()
-    return Schedule("hocket_schedule_parse", text, len(text))
+    text = _c.text(csv, "the list")
+    return Schedule._made_by("schedule", "hocket_schedule_parse", text, len(text))
 
 
 # ---- tilings ----------------------------------------------------------------------------------------------------------
@@ -381,6 +388,23 @@ class TilePlan(NamedTuple):
     flags: tuple[str, ...]
 
 
+def _add_phase(problem, number, phase):
+    if not isinstance(phase, Phase):
+        raise TypeError(f"phase {number} is a {type(phase).__name__}, but must be made by compute() or comm()")
+    kind, overlap = _c.whole(phase.kind, _c.INT, "the kind of a phase"), _c.real(phase.overlap, "overlap")
+    if phase.samples is None:
+        numbers = (_c.real(getattr(phase, what), what) for what in ("fixed_us", "us_per_row", "min_rows"))
+        _c.call("hocket_tiling_add_affine", problem, kind, *numbers, overlap)
+        return
+    sizes, us = (np.asarray(x) for x in phase.samples)
+    if sizes.dtype.kind not in "iuf" or us.dtype.kind not in "iuf":
+        raise ValueError(f"samples must be numbers, and are of the types {sizes.dtype} and {us.dtype}")
+    if sizes.ndim != 1 or sizes.shape != us.shape:
+        raise ValueError(f"samples must be two lists of one length, and have the shapes {sizes.shape} and {us.shape}")
+    columns = (np.ascontiguousarray(x, np.float64) for x in (sizes, us))
+    _c.call("hocket_tiling_add_samples", problem, kind, len(us), *columns, overlap, _byref(c_double()))
+
+
 def tile(rows: int, phases: Sequence[Phase], align_rows: int = 128, max_tiles: int = 16, policy: str = "auto",
          product: tuple[int, int, int] | None = None) -> TilePlan:
     """Cuts an operator of `rows` rows into at most max_tiles tiles of multiples of align_rows.
@@ -389,18 +413,18 @@ def tile(rows: int, phases: Sequence[Phase], align_rows: int = 128, max_tiles: i
     policy: "auto", "exact", "uniform", "one-plus-n", "lot", "documented", "documented-min", "none" or "pinned".
     product: k, n and element_bytes of the matrix product, for the documented rules and "pinned".
     """
-    problem = _c.Handle("tiling", "hocket_tiling_create", rows, align_rows, max_tiles)
+    given = {"rows": rows, "align_rows": align_rows, "max_tiles": max_tiles}
+    axis = [_c.whole(number, _c.INT64, what) for what, number in given.items()]
+    problem = _c.Handle._made_by("tiling", "hocket_tiling_create", *axis)
     if product is not None:
-        _c.call("hocket_tiling_set_product", problem, *product)
-    for p in phases:
-        if p.samples is None:
-            _c.call("hocket_tiling_add_affine", problem, p.kind, p.fixed_us, p.us_per_row, p.min_rows, p.overlap)
-            continue
-        sizes, us = (np.ascontiguousarray(x, np.float64) for x in p.samples)
-        if sizes.ndim != 1 or sizes.shape != us.shape:
-            raise ValueError(f"samples must be two lists of one length, and have the shapes {sizes.shape} and {us.shape}")
-        _c.call("hocket_tiling_add_samples", problem, p.kind, len(us), sizes, us, p.overlap, _byref(c_double()))
-    plan, library = _c.Handle("tile_plan", "hocket_tiling_solve", problem, policy.encode()), _c.library
+        if len(product) != 3:
+            raise ValueError(f"product must be k, n and element_bytes, and has {len(product)} numbers")
+        _c.call("hocket_tiling_set_product", problem,
+                *(_c.whole(x, _c.INT64, what) for what, x in zip(("k", "n", "element_bytes"), product)))
+    for i, p in enumerate(phases):
+        _add_phase(problem, i, p)
+    plan = _c.Handle._made_by("tile_plan", "hocket_tiling_solve", problem, _c.text(policy, "the policy"))
+    library = _c.library
     flags = iter(lambda i=iter(range(99)): library.hocket_tile_plan_flag(plan, next(i)), None)
     return TilePlan(_copy(library.hocket_tile_plan_rows(plan), (library.hocket_tile_plan_count(plan),), np.int64),
                     library.hocket_tile_plan_predicted_us(plan), library.hocket_tile_plan_serial_us(plan),
@@ -411,13 +435,13 @@ def tile(rows: int, phases: Sequence[Phase], align_rows: int = 128, max_tiles: i
 # ---- costs ------------------------------------------------------------------------------------------------------------
 
 
-def _json_text(given):
+def _json_text(given, what):
     if given is None:
         return None
     if isinstance(given, PathLike):
         with open(given, "rb") as file:
-            return file.read()
-    return (given if isinstance(given, str) else _json.dumps(given)).encode()
+            return _c.text(file.read(), what)
+    return _c.text(given if isinstance(given, str) else _json.dumps(given), what)
 
 
 def cost_report(model, training=None, parallel=None) -> dict:
@@ -426,4 +450,5 @@ def cost_report(model, training=None, parallel=None) -> dict:
     model: a Hugging Face config.json; training, parallel: as `hocket cost report` reads them. Each a dict, the JSON text, or
     a pathlib.Path. NotImplementedError if this wheel was built where Boost.Hana or nlohmann-json was missing.
     """
-    return _json.loads(_c.text_of("hocket_cost_report", *map(_json_text, (model, training, parallel)), b"json"))
+    texts = [_json_text(given, what) for given, what in ((model, "model"), (training, "training"), (parallel, "parallel"))]
+    return _json.loads(_c.text_of("hocket_cost_report", *texts, b"json"))

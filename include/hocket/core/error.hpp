@@ -18,6 +18,7 @@ enum class errc : std::uint16_t {
   invalid_argument,
   out_of_memory,
   limit_exceeded,
+  wrong_answer,
   // graph
   cycle = 100,
   self_edge,

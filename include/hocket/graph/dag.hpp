@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <memory_resource>
 #include <numeric>
@@ -253,6 +254,41 @@ class dag {
     return {};
   }
 
+  /// Takes back several edges, as erase_edge one after the other, but the graph is built again only once.
+  /// @param edges  each once, in any order
+  /// @return as erase_edge, for the first edge that is none; then nothing is taken back
+  /// Complexity: O(edges log) if all are dropped ones, else as assign.
+  ///
+  ///     g.erase_edges(std::vector<edge>{{0, 2}, {1, 2}});
+  result<void> erase_edges(std::span<const edge> edges) {
+    bool only_dropped = true;
+    std::vector<edge> sorted(edges.begin(), edges.end());
+    std::sort(sorted.begin(), sorted.end());
+    for (std::size_t i = 0; i < sorted.size(); ++i) {
+      const auto [a, b] = sorted[i];
+      if (!logging_) return error{errc::dropped_edges_not_logged, a, b};
+      const bool is_known = a < node_count() && b < node_count();
+      const bool is_dropped = is_known && detail::is_among(dropped_[b], a);
+      const bool is_repeated = i > 0 && sorted[i - 1] == sorted[i];
+      if (!is_known || is_repeated || (!is_dropped && !is_kept(a, b))) return error{errc::no_such_edge, a, b};
+      only_dropped = only_dropped && is_dropped;
+    }
+    if (only_dropped) {
+      journal_.make_room(sorted.size());
+      for (const edge& e : sorted) dropped_.erase(e.target, e.source);
+    } else {
+      const std::vector<edge> all = generators();
+      std::vector<edge> rest;
+      rest.reserve(all.size() - sorted.size());
+      std::set_difference(all.begin(), all.end(), sorted.begin(), sorted.end(), std::back_inserter(rest));
+      dag fresh = rebuilt(node_count(), rest);
+      journal_.make_room(sorted.size());
+      adopt(fresh);
+    }
+    for (const edge& e : sorted) journal_.note(e, change::removed);
+    return {};
+  }
+
   /// Fuses ops: the group becomes one node with all their edges, save those within the group. Ids do not move; members
   /// fused away have no edges and can get none; fused_into tells where they went.
   /// @param group  at least one node, in any order
@@ -276,21 +312,54 @@ class dag {
     const node_id one = members.front();
     if (members.size() == 1) return one;
     const std::vector<edge> before = generators();
-    std::vector<edge> after = detail::edges_of_fusion(before, members);
+    const std::vector<edge> after = detail::edges_of_fusion(before, members);
+    std::vector<edge> fusions;
+    for (std::size_t i = 1; i < members.size(); ++i) fusions.push_back({members[i], one});
     dag fresh = rebuilt(node_count(), after);
-    after = fresh.generators();  // without a log that is less
-    fused_.make_room(node_count());
-    journal_.make_room(before.size() + after.size() + members.size());
-    adopt(fresh);
-    for (const edge& e : before)
-      if (!std::binary_search(after.begin(), after.end(), e)) journal_.note(e, change::removed);
-    for (const edge& e : after)
-      if (!std::binary_search(before.begin(), before.end(), e)) journal_.note(e, change::added);
-    for (std::size_t i = 1; i < members.size(); ++i) {
-      fused_.fuse(members[i], one);
-      journal_.note({members[i], one}, change::fused);
-    }
+    become_fused(fresh, before, fusions);
     return one;
+  }
+  /// Fuses several groups, as contract one after the other, but the graph is built again only once.
+  /// @param groups  each with at least one node, none of them in two groups
+  /// @param cycle   if given and the fusion is refused: the groups that would wait for each other and the nodes between
+  ///                them, each before the next, a group by its smallest node
+  /// @return errc::fusion_closes_cycle, for two members of a group and a node or group that runs between them;
+  ///         errc::unknown_node, errc::invalid_argument (an empty group, or a node of two: its number)
+  /// Complexity: as assign.
+  ///
+  ///     g.contract_all(std::vector<std::vector<node_id>>{{0, 1}, {4, 5, 6}});
+  result<void> contract_all(std::span<const std::vector<node_id>> groups, std::pmr::vector<node_id>* cycle = nullptr) {
+    std::vector<node_id> into(node_count());
+    std::iota(into.begin(), into.end(), node_id{0});
+    std::vector<char> is_member(node_count(), 0);
+    std::vector<edge> fusions;
+    for (const std::vector<node_id>& group : groups) {
+      if (group.empty()) return error{errc::invalid_argument}.with("group");
+      std::vector<node_id> members = group;
+      std::sort(members.begin(), members.end());
+      members.erase(std::unique(members.begin(), members.end()), members.end());
+      for (const node_id n : members) {
+        if (n >= node_count() || fused_.contains(n))
+          return error{errc::unknown_node, n, static_cast<std::int64_t>(node_count())};
+        if (is_member[n] != 0) return error{errc::invalid_argument, n}.with("a node of two groups");
+        is_member[n] = 1;
+        into[n] = members.front();
+        if (n != members.front()) fusions.push_back({n, members.front()});
+      }
+    }
+    if (fusions.empty()) return {};
+    const std::vector<edge> before = generators();
+    const std::vector<edge> after = detail::edges_of_fusions(before, into);
+    dag fresh(memory());
+    fresh.logging_ = logging_;
+    std::pmr::vector<node_id> found;
+    if (const result<void> built = fresh.assign(node_count(), after, &found); !built) {
+      if (found.empty()) return built;
+      if (cycle != nullptr) cycle->assign(found.begin(), found.end());
+      return detail::why_fusions_close(before, into, found);
+    }
+    become_fused(fresh, before, fusions);
+    return {};
   }
   /// The node that stands for n: n itself unless contract fused it away. O(fusions of its successors).
   [[nodiscard]] node_id fused_into(node_id n) const noexcept { return fused_.find(n); }
@@ -698,6 +767,22 @@ class dag {
     HOCKET_ASSERT(built);
     static_cast<void>(built);
     return fresh;
+  }
+  // Becomes `fresh`, in which the sources of `fusions` are fused into their targets.
+  // @param before  the generating edges until now, sorted
+  void become_fused(dag& fresh, std::span<const edge> before, std::span<const edge> fusions) {
+    const std::vector<edge> after = fresh.generators();  // without a log that is less than was given
+    fused_.make_room(node_count());
+    journal_.make_room(before.size() + after.size() + fusions.size());
+    adopt(fresh);
+    for (const edge& e : before)
+      if (!std::binary_search(after.begin(), after.end(), e)) journal_.note(e, change::removed);
+    for (const edge& e : after)
+      if (!std::binary_search(before.begin(), before.end(), e)) journal_.note(e, change::added);
+    for (const edge& e : fusions) {
+      fused_.fuse(e.source, e.target);
+      journal_.note(e, change::fused);
+    }
   }
   // Becomes `fresh`; snapshots, journal and fused nodes stay.
   void adopt(dag& fresh) noexcept {

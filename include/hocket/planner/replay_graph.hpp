@@ -147,7 +147,13 @@ class replay_graph {
     return std::span(edges_).subspan(ops_[o].first + ops_[o].reads, ops_[o].writes);
   }
   std::span<const std::uint32_t> writes(std::uint32_t o) const&& = delete;
+  [[nodiscard]] std::size_t value_count() const noexcept { return values_.size(); }
   [[nodiscard]] std::int64_t bytes(std::uint32_t v) const noexcept { return values_[v].bytes; }
+  /// The value that names the storage of this one.
+  [[nodiscard]] std::uint32_t storage(std::uint32_t v) const noexcept { return values_[v].storage; }
+  /// Does the backward pass read it?
+  [[nodiscard]] bool is_needed(std::uint32_t v) const noexcept { return values_[v].needed; }
+  [[nodiscard]] bool is_resident(std::uint32_t v) const noexcept { return values_[v].resident; }
   /// The op that makes a value, if it can be made again; no_id if not.
   [[nodiscard]] std::uint32_t producer(std::uint32_t v) const noexcept {
     const std::uint32_t o = values_[v].producer;

@@ -1,13 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <hocket/core/detail/checked_answer.hpp>
 #include <hocket/tiling/detail/decide.hpp>
 #include <hocket/tiling/detail/documented.hpp>
 #include <hocket/tiling/detail/exact.hpp>
+#include <hocket/tiling/evaluate.hpp>
 
 #include <cstdint>
 #include <memory_resource>
 
 namespace hocket::inline HOCKET_ABI::tiling {
+
+namespace detail {
+
+/// Whether a plan answers the problem and is what it says of itself: the check that solve() ends with. It times the
+/// tiles anew. The documented and pinned rules do not look at the limits of the axis, so those are not asked of them.
+/// Errors: those of makespan (tiles that do not add up to the rows); errc::wrong_answer. O(tiles * phases).
+template <class Phases>
+[[nodiscard]] constexpr result<void> check_answer(const problem<Phases>& p, policy asked, const plan& found) noexcept {
+  using hocket::detail::expect_equal;
+  const auto time = makespan(p, found.tiles());
+  if (!time) return time.error();
+  if (const auto ok = expect_equal(found.predicted.count(), time->count(), "the time of the tiles"); !ok) return ok;
+  const std::int64_t bound = found.lower_bound.count();
+  if (const auto ok = hocket::detail::expect_within(bound, 0, time->count(), "the lower bound"); !ok) return ok;
+  if (asked == policy::documented || asked == policy::documented_min || asked == policy::pinned) return {};
+  const bool allowed = grid(p.axis).allows(found.tiles());
+  return expect_equal(allowed ? 1 : 0, 1, "whether the axis allows the tiles");
+}
+
+/// What the policy decides, not yet checked.
+template <class Phases>
+[[nodiscard]] constexpr result<plan> decide_by(const problem<Phases>& p, policy asked, const exact_options& limits,
+                                               std::pmr::memory_resource* memory) {
+  switch (asked) {
+    case policy::automatic:
+    case policy::none:
+    case policy::uniform:
+    case policy::one_plus_n:
+    case policy::lot_streaming: return decide(p, asked);
+    case policy::documented:
+    case policy::documented_min: return documented(p, asked);
+    case policy::pinned: return pinned(p);
+    case policy::exact: return exact(p, limits, memory != nullptr ? memory : std::pmr::get_default_resource());
+  }
+  return error{errc::invalid_argument, static_cast<std::int64_t>(asked)}.with("tiling policy");
+}
+
+}  // namespace detail
 
 /// Who decides, and how much the exact search may do.
 struct solve_options {
@@ -35,6 +75,7 @@ struct solve_options {
 /// * `documented`, `pinned`: errc::out_of_range without k and n; errc::too_many_tiles above tile_capacity or max_tiles.
 /// * `documented`: errc::invalid_argument unless there is one compute and one comm phase.
 /// * `exact`: errc::limit_exceeded beyond its options, errc::out_of_range under contention by rate.
+/// * Any: errc::wrong_answer for a plan that fails its last check, which would be a defect.
 ///
 ///     auto plan = hocket::tiling::solve(p);
 ///     for (std::int64_t rows : plan->tiles()) launch(rows);
@@ -42,19 +83,10 @@ struct solve_options {
 template <class Phases>
 [[nodiscard]] constexpr result<plan> solve(const problem<Phases>& p, const solve_options& options = {},
                                            std::pmr::memory_resource* memory = nullptr) {
-  switch (options.policy) {
-    case policy::automatic:
-    case policy::none:
-    case policy::uniform:
-    case policy::one_plus_n:
-    case policy::lot_streaming: return detail::decide(p, options.policy);
-    case policy::documented:
-    case policy::documented_min: return detail::documented(p, options.policy);
-    case policy::pinned: return detail::pinned(p);
-    case policy::exact:
-      return detail::exact(p, options.exact, memory != nullptr ? memory : std::pmr::get_default_resource());
-  }
-  return error{errc::invalid_argument, static_cast<std::int64_t>(options.policy)}.with("tiling policy");
+  auto found = detail::decide_by(p, options.policy, options.exact, memory);
+  if (!found) return found;
+  if (const auto right = detail::check_answer(p, options.policy, *found); !right) return right.error();
+  return found;
 }
 
 }  // namespace hocket::inline HOCKET_ABI::tiling

@@ -72,6 +72,7 @@ TEST_CASE("of a dump that says nothing, counts are 0 and -1 where it would say t
   CHECK(ir_parameter_view{}.column == 1);
   CHECK(ir_reader_options{}.longest_line == 1 << 26);
   CHECK(follow_options{}.max_nodes == 1 << 24);
+  CHECK(follow_options{}.max_growth == 256);
   const ir_dataflow::value v;
   CHECK(all(0, {v.bytes, v.op, v.storage, ir_peak{}.bytes, ir_peak{}.place}));
   const ir_collective x;

@@ -396,6 +396,29 @@ TEST_CASE("what cannot be followed stays a call, and what is too large is refuse
   CHECK(message(refused.error()) == "nodes with all calls followed: 1001 exceeds the limit of 1000");
 }
 
+TEST_CASE("a short dump whose calls double takes memory by its length", "[mindspore]") {
+  const auto doubling = [](int graphs) {
+    std::string text = head;
+    for (int g = 0; g < graphs; ++g) {
+      const std::string next = std::to_string(g + 1);
+      text += graph(g == 0 ? "main()" : "g" + std::to_string(g) + "()",
+                    "  %0(n) = call @g" + next + "()\n  %1(n) = call @g" + next + "()\n  Return(%1)\n");
+    }
+    return text + graph("g" + std::to_string(graphs) + "()", "  %0(n) = Exp(I64(1))\n  Return(%0)\n");
+  };
+  const auto p = ms::parse_ir(doubling(25));  // 2^25 nodes of Exp
+  REQUIRE(p);
+  const auto refused = ms::follow_calls(*p);
+  REQUIRE(!refused);
+  const std::string most = std::to_string((1 << 20) + 256 * p->node_count());
+  CHECK(message(refused.error()) ==
+        "nodes with all calls followed: " + std::to_string((1 << 20) + 256 * p->node_count() + 1) +
+            " exceeds the limit of " + most);
+  const auto small = ms::parse_ir(doubling(15));
+  REQUIRE(small);
+  CHECK(ms::follow_calls(*small)->program.node_count() == (1u << 15) + 1);
+}
+
 TEST_CASE("calls are followed to a depth, and to as many nodes as the option says", "[mindspore]") {
   // 300 graphs, each with an op and a call of the next.
   std::string text = head;

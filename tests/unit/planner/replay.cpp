@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What recomputing an op frees: the guide's cases by hand, sets against brute force, captured PyTorch steps.
 #include <hocket/core/error.hpp>
+#include <hocket/planner/detail/replay_marks.hpp>
 #include <hocket/planner/replay_graph.hpp>
 #include <hocket/text/ops_csv.hpp>
 
@@ -116,6 +117,41 @@ TEST_CASE("the best set equals brute force on random graphs", "[planner][replay]
       const auto quick = solve(replay_problem{g, k}, {.budget = 1});
       CHECK(quick.effect.freed() <= most);
       CHECK(quick.most_possible >= most);
+    }
+  }
+}
+
+TEST_CASE("what one mark changes equals the difference of two sets", "[planner][replay]") {
+  std::mt19937 random(11);
+  const auto draw = [&](std::size_t n) { return static_cast<std::uint32_t>(random() % n); };
+  for (int n = 0; n < 2000; ++n) {
+    replay_graph g;
+    list values{g.add_value(1 + draw(9), draw(2) == 0, draw(3) == 0)}, marked;
+    const std::uint32_t ops = 2 + draw(12);
+    for (std::uint32_t o = 0; o < ops; ++o) {
+      list reads, writes;
+      for (std::uint32_t more = draw(4); more > 0; --more) reads.push_back(values[draw(values.size())]);
+      for (std::uint32_t more = 1 + draw(2); more > 0; --more) {
+        const std::uint32_t what = draw(6);  // in place, a view of anything, or a value of its own
+        if (what == 0) writes.push_back(values[draw(values.size())]);
+        else if (what == 1) writes.push_back(g.add_view(values[draw(values.size())], draw(2) == 0));
+        else writes.push_back(g.add_value(1 + draw(9), draw(2) == 0, draw(6) == 0));
+      }
+      g.add_op(reads, writes, 1);
+      values.insert(values.end(), writes.begin(), writes.end());
+      if (draw(2) == 0) marked.push_back(o);
+    }
+    detail::replay_marks marks(g, marked);
+    const std::int64_t now = g.effect_of(marked).bytes_after;
+    REQUIRE(marks.kept_bytes() == now);
+    for (std::uint32_t o = 0; o < ops; ++o) {
+      list other;
+      bool was_marked = false;
+      for (const std::uint32_t x : marked) (x == o ? void(was_marked = true) : other.push_back(x));
+      if (!was_marked) other.push_back(o);
+      INFO("graph " << n << " op " << o);
+      REQUIRE(marks.change_of(o) == g.effect_of(other).bytes_after - now);
+      REQUIRE(marks.kept_bytes() == now);
     }
   }
 }

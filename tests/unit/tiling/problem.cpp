@@ -184,3 +184,36 @@ TEST_CASE("tiles outside of what a fit has seen are flagged", "[tiling]") {
   CHECK(plan_of(100'000).flags.has(tiling::flag::extrapolated));
   CHECK(plan_of(64).flags.has(tiling::flag::extrapolated));
 }
+
+TEST_CASE("a plan with a changed figure is refused as a defect", "[tiling]") {
+  using namespace hocket::tiling;
+  const auto q = problem({.rows = 1000, .align = 100, .least_tile = 200, .max_tiles = 4},
+                         compute(hocket::curve::affine{.fixed = 6, .per_size = 0.2}),
+                         comm(hocket::curve::affine{.fixed = 20, .per_size = 0.25}));
+  const auto found = solve(q);
+  REQUIRE(found);
+  const auto after = [&](auto&& change, policy asked) {
+    plan changed = *found;
+    change(changed);
+    const auto ok = detail::check_answer(q, asked, changed);
+    return ok ? hocket::errc{} : ok.error().code;
+  };
+  const auto tiles_of = [](std::vector<std::int64_t> rows) { return [=](plan& x) { x.assign(rows); }; };
+  CHECK(after([](plan&) {}, policy::automatic) == hocket::errc{});
+  CHECK(after([](plan& x) { ++x.predicted; }, policy::automatic) == hocket::errc::wrong_answer);
+  CHECK(after([](plan& x) { x.lower_bound = x.predicted + hocket::picoseconds(1); }, policy::automatic) ==
+        hocket::errc::wrong_answer);
+  CHECK(after(tiles_of({500, 400}), policy::automatic) == hocket::errc::invalid_argument);
+  const auto timed = [&](std::vector<std::int64_t> rows) {
+    return [&, rows](plan& x) {
+      x.assign(rows);
+      x.predicted = *makespan(q, rows);
+      x.lower_bound = hocket::picoseconds(0);
+    };
+  };
+  CHECK(after(timed({500, 500}), policy::automatic) == hocket::errc{});
+  CHECK(after(timed({900, 100}), policy::automatic) == hocket::errc::wrong_answer);
+  CHECK(after(timed({550, 450}), policy::exact) == hocket::errc::wrong_answer);
+  CHECK(after(timed({200, 200, 200, 200, 200}), policy::uniform) == hocket::errc::wrong_answer);
+  CHECK(after(timed({200, 200, 200, 200, 200}), policy::pinned) == hocket::errc{});
+}

@@ -157,7 +157,8 @@ HOCKET_C_API int64_t hocket_plan_duration_ns(const hocket_plan* plan);
 
 /* Issues the plan: calls launch for each op in program order, with record and wait between them. Streams and events are
    numbers from 0; events are used again. A function that does not return 0 ends it: HOCKET_HOST_FAILED, *issued calls
-   were made before, and *host_status is what it returned. Both may be null. */
+   were made before, and *host_status is what it returned. Both may be null. A function of C++ that throws ends it, too:
+   then *host_status is -1, and the sentence names the function. It must not leave by longjmp. */
 typedef int (*hocket_launch_function)(void* context, uint32_t op, uint32_t stream);
 typedef int (*hocket_record_function)(void* context, uint32_t event, uint32_t stream);
 typedef int (*hocket_wait_function)(void* context, uint32_t stream, uint32_t event);

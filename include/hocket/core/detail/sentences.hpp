@@ -19,6 +19,7 @@ inline constexpr error_sentence error_sentences[] = {
     {errc::invalid_argument, "{w}: {0} is not allowed here"},
     {errc::out_of_memory, "out of memory while growing {w} to {0}"},
     {errc::limit_exceeded, "{w}: {0} exceeds the limit of {1}"},
+    {errc::wrong_answer, "defect of hocket, please report it: {w} is {0} in the answer, but must lie in [{1}, {2}]"},
     {errc::cycle, "edge {0} -> {1} would close a cycle: {1} already happens before {0}"},
     {errc::self_edge, "node {0} cannot happen before itself"},
     {errc::unknown_node, "node {0} does not exist: the graph has {1} nodes"},

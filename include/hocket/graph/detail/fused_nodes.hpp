@@ -49,6 +49,34 @@ class fused_nodes {
   return after;
 }
 
+// The same for several groups: `into` names the first node of the group of each node.
+[[nodiscard]] inline std::vector<edge> edges_of_fusions(std::span<const edge> edges, std::span<const node_id> into) {
+  std::vector<edge> after;
+  after.reserve(edges.size());
+  for (const edge& e : edges)
+    if (const edge m{into[e.source], into[e.target]}; m.source != m.target) after.push_back(m);
+  std::sort(after.begin(), after.end());
+  after.erase(std::unique(after.begin(), after.end()), after.end());
+  return after;
+}
+
+// Why the groups cannot be fused. The cycle is one of groups and single nodes, so some group of it is left by one
+// member and entered by another: these two, and the node or group that comes after.
+[[nodiscard]] inline error why_fusions_close(std::span<const edge> edges, std::span<const node_id> into,
+                                             std::span<const node_id> cycle) {
+  const auto between = [&](node_id from, node_id to) {
+    const auto leads = [&](const edge& e) { return into[e.source] == from && into[e.target] == to; };
+    return *std::find_if(edges.begin(), edges.end(), leads);
+  };
+  for (std::size_t i = 0; i < cycle.size(); ++i) {
+    const node_id here = cycle[i], next = cycle[(i + 1) % cycle.size()];
+    const node_id last = cycle[(i + cycle.size() - 1) % cycle.size()];
+    const node_id out = between(here, next).source, back = between(last, here).target;
+    if (out != back) return error{errc::fusion_closes_cycle, out, next, back};
+  }
+  return error{errc::fusion_closes_cycle, cycle.front(), cycle.back(), cycle.front()};
+}
+
 // A way from a member over outside nodes back to a member, or nothing. The first outside node of such a way is a kept
 // successor of a member, so no other need be tried.
 template <class Dag>

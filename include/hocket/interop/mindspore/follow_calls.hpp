@@ -18,6 +18,9 @@ namespace hocket::inline HOCKET_ABI::mindspore {
 
 struct follow_options {
   std::size_t max_nodes = std::size_t{1} << 24;  ///< of the answer: calls of calls multiply
+  /// Also at most 2^20 and so many nodes of the answer for each node of the program: a few lines that call each other
+  /// twice must not take gigabytes. Steps of pipelines call the graph of a layer for each layer and micro-batch.
+  std::size_t max_growth = 256;
 };
 
 /// A program without calls, and what became of these.
@@ -38,7 +41,8 @@ namespace detail {
 //   answer       MatMul             Exp(MatMul)        Neg(Exp)
 class call_follower {
  public:
-  call_follower(const ir_program& from, const follow_options& options) : from_(from), options_(options) {}
+  call_follower(const ir_program& from, const follow_options& options)
+      : from_(from), max_nodes_(limit_of(from.node_count(), options)) {}
 
   [[nodiscard]] result<followed_program> operator()() {
     ir_program& to = to_;
@@ -77,6 +81,13 @@ class call_follower {
     std::vector<past_call> called;     // calls of this graph that are done
   };
   static constexpr std::size_t deepest = 256;
+
+  [[nodiscard]] static std::size_t limit_of(std::size_t nodes, const follow_options& options) {
+    constexpr std::size_t any_dump = std::size_t{1} << 20;  // some 140 MB
+    const std::size_t most = (std::min)(options.max_nodes, std::size_t{no_id - 1});
+    if (most <= any_dump || nodes >= (most - any_dump) / (std::max)(options.max_growth, std::size_t{1})) return most;
+    return any_dump + nodes * options.max_growth;
+  }
 
   // What an operand of the innermost frame is in the answer. A graph's own names come first, then those of its callers.
   [[nodiscard]] ir_operand stand_in(ir_operand o) const {
@@ -207,9 +218,9 @@ class call_follower {
   // Copies a node with its operands as they are in the answer, and `also`, if that is a node.
   [[nodiscard]] result<ir_operand> add(std::uint32_t n, ir_operand also) {
     ir_program& to = to_;
-    if (to.nodes_.size() >= (std::min)(options_.max_nodes, std::size_t{no_id - 1}))
-      return error{errc::limit_exceeded, static_cast<std::int64_t>(to.nodes_.size()) + 1,
-                   static_cast<std::int64_t>(options_.max_nodes)}
+    if (to.nodes_.size() >= max_nodes_)
+      return error{errc::limit_exceeded, static_cast<std::int64_t>(max_nodes_) + 1,
+                   static_cast<std::int64_t>(max_nodes_)}
           .with("nodes with all calls followed");
     const auto number = static_cast<std::uint32_t>(to.nodes_.size());
     const auto operands = from_.operands(n);
@@ -283,7 +294,7 @@ class call_follower {
   }
 
   const ir_program& from_;
-  follow_options options_;
+  std::size_t max_nodes_;
   std::vector<frame> frames_;
   std::vector<bool> reached_;                 // per graph
   std::vector<std::size_t> first_parameter_;  // per graph: the parameters of a graph are neighbours
@@ -298,7 +309,7 @@ class call_follower {
 /// cells that are compiled once (lazy_inline), need it. Graphs behind `J`, whose gradient is not taken yet, are
 /// followed as the forward pass that they are; a Switch is not decided.
 /// A node keeps the line that it had, so that one line may stand for several nodes.
-/// Errors: errc::limit_exceeded if the answer has more nodes than the option says.
+/// Errors: errc::limit_exceeded if the answer has more nodes than the options say.
 /// Complexity: linear in the answer, times the depth of the calls.
 ///
 ///     const auto whole = follow_calls(*parse_ir(text));

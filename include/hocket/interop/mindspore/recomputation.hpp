@@ -6,6 +6,7 @@
 #include <hocket/interop/mindspore/ir_peak.hpp>
 #include <hocket/interop/mindspore/ir_place.hpp>
 #include <hocket/interop/mindspore/ir_program.hpp>
+#include <hocket/planner/detail/replay_marks.hpp>
 #include <hocket/planner/replay_graph.hpp>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -96,8 +98,8 @@ class recompute_reader {
     if (const auto ok = build_graph(); !ok) return ok.error();
     count_unjudged();
     find_pass();
-    judge_marks();
-    suggest();
+    if (const auto ok = judge_marks(); !ok) return ok.error();
+    if (const auto ok = suggest(); !ok) return ok.error();
     describe();
     out_.peak_with = peak({}, ir_back_end::device);
     out_.peak_without = peak(originals_, ir_back_end::device);
@@ -191,24 +193,22 @@ class recompute_reader {
 
   // What a configuration needs to know: layers, micro-batches, and whether whole cells are marked.
   void describe() {
-    std::vector<std::string_view> micros;
+    std::set<std::string_view> micros;
+    std::set<std::string> layers, whole_layers;
     for (std::size_t o = 0; o < flow_.op_count(); ++o) {
       if (!is_forward_[o]) continue;
       const std::string layer = place_of(program_, flow_.nodes[o]).layer;
-      add_once(out_.layers, layer);
-      if (is_marked_[o] && is_of_cell(program_, flow_.nodes[o])) add_once(out_.whole_layers, layer);
+      if (!layer.empty() && layers.insert(layer).second) out_.layers.push_back(layer);
+      const bool is_whole = is_marked_[o] && is_of_cell(program_, flow_.nodes[o]);
+      if (is_whole && !layer.empty() && whole_layers.insert(layer).second) out_.whole_layers.push_back(layer);
       const std::string_view micro = program_.attribute(flow_.nodes[o], "micro").value_or("");
-      if (!micro.empty() && std::find(micros.begin(), micros.end(), micro) == micros.end()) micros.push_back(micro);
+      if (!micro.empty()) micros.insert(micro);
     }
     out_.micro_batch_count = (std::max)(std::size_t{1}, micros.size());
     out_.is_whole_cells =
         !out_.marks.empty() && std::all_of(out_.marks.begin(), out_.marks.end(),
                                            [&](const recompute_mark& mark) { return is_of_cell(program_, mark.node); });
   }
-  static void add_once(std::vector<std::string>& to, const std::string& layer) {
-    if (!layer.empty() && std::find(to.begin(), to.end(), layer) == to.end()) to.push_back(layer);
-  }
-
   void count_unjudged() {
     for (std::size_t n = 0; n < program_.node_count(); ++n)
       if (program_.node(n).graph != program_.entry() && program_.has_flag(n, "recompute"))
@@ -242,11 +242,20 @@ class recompute_reader {
   }
 
   // The nearest op behind `from` whose result is kept, through forward ops; and what is not marked on the way.
-  void find_keeper(std::uint32_t from, recompute_mark& mark) const {
-    std::vector<std::uint32_t> open{from}, came_from(flow_.op_count(), no_id);
+  void find_keeper(std::uint32_t from, recompute_mark& mark) {
+    std::vector<std::uint32_t>& came_from = came_from_;
+    std::vector<std::uint32_t> open{from};
+    came_from.resize(flow_.op_count(), no_id);
+    find_keeper(from, open, mark);
+    for (const std::uint32_t o : open) came_from[o] = no_id;
+  }
+  // @param open  becomes the ops that were looked at
+  void find_keeper(std::uint32_t from, std::vector<std::uint32_t>& open, recompute_mark& mark) {
+    std::vector<std::uint32_t>& came_from = came_from_;
     for (std::size_t i = 0; i < open.size(); ++i) {
       for (const std::uint32_t v : flow_.writes[open[i]])
         for (const std::uint32_t next : readers_[v]) {
+          ++work_;
           if (!is_forward_[next] || came_from[next] != no_id || next == from) continue;
           came_from[next] = open[i];
           open.push_back(next);
@@ -267,7 +276,7 @@ class recompute_reader {
                        [&](std::uint32_t v) { return std::binary_search(kept_.begin(), kept_.end(), v); });
   }
 
-  void judge_marks() {
+  [[nodiscard]] result<void> judge_marks() {
     std::vector<std::vector<std::uint32_t>> readers(flow_.values.size());
     for (std::uint32_t o = 0; o < flow_.op_count(); ++o)
       for (const std::uint32_t v : flow_.reads[o]) readers[v].push_back(o);
@@ -284,57 +293,67 @@ class recompute_reader {
       if (!first) ++out_.other_copy_count;
       has_copy[original] = true;
     }
+    planner::detail::replay_marks marks(graph_, marked_);
     for (const std::uint32_t o : marked_) {
       recompute_mark mark;
       mark.node = flow_.nodes[o];
       mark.duplicated = has_copy[mark.node];
       if (std::binary_search(effect.again.begin(), effect.again.end(), o)) {
         mark.what = outcome::computed_again;
-        mark.frees = frees_with_and_without(marked_, o);
+        mark.frees = marks.change_of(o);  // without it against with it, beside the others
       } else {
         find_keeper(o, mark);
         if (mark.kept_by != no_id) mark.what = outcome::kept_behind;
       }
       out_.marks.push_back(std::move(mark));
+      if (const auto ok = check_work(marks.work()); !ok) return ok;
     }
+    return {};
   }
-  // What a mark changes: with it against without it, beside the others.
-  [[nodiscard]] std::int64_t frees_with_and_without(const std::vector<std::uint32_t>& others, std::uint32_t o) const {
-    std::vector<std::uint32_t> with = others, without;
-    if (std::find(with.begin(), with.end(), o) == with.end()) with.push_back(o);
-    for (const std::uint32_t x : with)
-      if (x != o) without.push_back(x);
-    return graph_.effect_of(without).bytes_after - graph_.effect_of(with).bytes_after;
+  /// Random dumps may make every mark touch every op; those of steps do not.
+  [[nodiscard]] result<void> check_work(std::size_t of_marks) const {
+    constexpr std::size_t most_work = std::size_t{1} << 29;  // a few seconds
+    if (work_ + of_marks <= most_work) return {};
+    return error{errc::limit_exceeded, static_cast<std::int64_t>(work_ + of_marks),
+                 static_cast<std::int64_t>(most_work)}
+        .with("ops that all marks change or pass");
   }
+  // Patterns as they come up, each once, with the layers that they are marked in.
+  struct pattern_list {
+    std::vector<recompute_pattern> list;
+    std::map<std::string, std::size_t> places;
+    std::set<std::pair<std::size_t, std::string>> layers;  // of a pattern
 
-  // The fewest patterns that make every mark come true which something behind it keeps.
-  void suggest() {
-    std::vector<recompute_pattern> patterns;
-    std::vector<std::vector<std::uint32_t>> ops;  // of each pattern, in all layers
-    const auto add = [&](std::uint32_t n, std::vector<recompute_pattern>& to) {
-      const ir_place place = place_of(program_, n);
-      std::size_t i = 0;
-      while (i < to.size() && to[i].text != place.pattern) ++i;
-      if (i == to.size()) to.push_back({place.pattern, !place.layer.empty(), place.guessed, {}});
-      add_once(to[i].layers, place.layer);
+    std::size_t add(const ir_place& place) {
+      const std::size_t i = places.emplace(place.pattern, list.size()).first->second;
+      if (i == list.size()) list.push_back({place.pattern, !place.layer.empty(), place.guessed, {}});
+      if (!place.layer.empty() && layers.emplace(i, place.layer).second) list[i].layers.push_back(place.layer);
       return i;
-    };
+    }
+  };
+  // The fewest patterns that make every mark come true which something behind it keeps.
+  [[nodiscard]] result<void> suggest() {
+    pattern_list patterns, of_marks;
+    std::vector<std::vector<std::uint32_t>> ops;  // of each pattern, in all layers
     std::vector<std::uint32_t> nodes;
     for (const recompute_mark& mark : out_.marks) {
       nodes.insert(nodes.end(), mark.missing.begin(), mark.missing.end());
-      if (!is_of_cell(program_, mark.node)) add(mark.node, out_.marked);
+      if (!is_of_cell(program_, mark.node)) of_marks.add(place_of(program_, mark.node));
     }
+    out_.marked = std::move(of_marks.list);
     std::sort(nodes.begin(), nodes.end());
     nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    planner::detail::replay_marks marks(graph_, marked_);
     for (const std::uint32_t n : nodes) {
       const std::uint32_t o = flow_.op_of_node[n];
-      out_.missing.push_back({n, frees_with_and_without(marked_, o)});
-      const std::size_t pattern = add(n, patterns);
-      ops.resize(patterns.size());
+      out_.missing.push_back({n, -marks.change_of(o)});
+      const std::size_t pattern = patterns.add(place_of(program_, n));
+      ops.resize(patterns.list.size());
       ops[pattern].push_back(o);
+      if (const auto ok = check_work(marks.work()); !ok) return ok;
     }
-    if (patterns.empty()) return;
-    choose(patterns, ops);
+    if (!patterns.list.empty()) choose(patterns.list, ops);
+    return {};
   }
   void choose(const std::vector<recompute_pattern>& patterns, const std::vector<std::vector<std::uint32_t>>& ops) {
     constexpr std::size_t most_patterns = 12;                // 4,096 sets
@@ -377,8 +396,10 @@ class recompute_reader {
   std::vector<bool> is_forward_, is_marked_;
   std::vector<std::vector<std::uint32_t>> readers_;  // per value, ops
   planner::replay_graph graph_;
-  std::vector<std::uint32_t> marked_;  // ops
-  std::vector<std::uint32_t> kept_;    // values, ascending
+  std::vector<std::uint32_t> marked_;     // ops
+  std::vector<std::uint32_t> kept_;       // values, ascending
+  std::vector<std::uint32_t> came_from_;  // per op, for find_keeper: none between its calls
+  std::size_t work_ = 0;                  // readers looked at by find_keeper
   recompute_report out_;
 };
 
@@ -389,8 +410,10 @@ class recompute_reader {
 ///
 /// What is freed is what need not be kept from the forward to the backward pass. The peak may fall by less, or by more:
 /// peak_without and peak_with say by how much, in the order in which MindSpore's runtime runs the dump.
-/// Errors: errc::overflow if the bytes of all values do not add up to a 64-bit number.
-/// Complexity: O(marks * ops), and the search for the fewest patterns, at most 2^28 ops.
+/// Errors: errc::overflow if the bytes of all values do not add up to a 64-bit number; errc::limit_exceeded if each of
+/// very many marks changes or passes very many ops, 2^29 in all.
+/// Complexity: O(ops + edges), for each mark what it changes or passes, and the search for the fewest patterns, at most
+/// 2^28 ops.
 ///
 ///     const auto report = explain_recomputation(*parse_ir(text));
 ///     report->freed();  report->marks[0].kept_by;  report->further;

@@ -51,7 +51,9 @@ class host_event {
 /// whatever waits for a record made after the failure, is skipped; but records still signal, so nothing ever hangs.
 /// Every op that does not depend on the failed one still runs. `synchronize` reports the failure that comes first in
 /// the plan (the same on every run, however the threads interleave) and heals the backend. What may never end is waited
-/// for by `synchronize_within`, and given up by `cancel`.
+/// for by `synchronize_within`, and given up by `cancel`. A child process of fork() has none of the threads: there
+/// `submit`, `run` and `synchronize` return `forked` at once, enqueues do so at the latest when something is waited
+/// for, and the destructor leaks.
 ///
 ///     auto device = hocket::launch::host_backend::start(list.stream_count()).value();
 ///     auto report = device.run(list, [&](hocket::node_id op, hocket::stream_id) { work(op); });
@@ -81,6 +83,11 @@ class host_backend {
   }
   /// Finishes what is queued, then joins the threads: an op that never ends holds it up for ever. See `cancel`.
   ~host_backend() {
+    if (shared_ != nullptr && shared_->is_forked()) {  // nothing to wait for; what belongs to the threads is leaked
+      for (auto& w : workers_) (void)w.release();
+      (void)shared_.release();
+      return;
+    }
     for (auto& w : workers_) {
       const std::lock_guard lock(w->mutex);
       w->stopping = true;
@@ -103,8 +110,9 @@ class host_backend {
   status_type record(host_event event, host_stream stream) noexcept {
     detail::host_worker& w = *stream.worker_;
     bool first = false;
+    if (!w.lock_unless_forked()) return host_status::forked;
     {
-      const std::lock_guard lock(w.mutex);
+      const std::lock_guard lock(w.mutex, std::adopt_lock);
       if (!w.make_room(1)) return host_status::out_of_memory;
       *event.state_ = {&w, ++w.records};
       first = w.push([count = w.records](detail::host_worker& self) noexcept { self.pass(count); });
@@ -150,6 +158,7 @@ class host_backend {
 
   /// Blocks until everything enqueued on `stream` before this call is done. Reports a failure so far, heals nothing.
   status_type synchronize(host_stream stream) noexcept {
+    if (shared_->is_forked()) return host_status::forked;
     await_idle(*stream.worker_);
     const std::lock_guard lock(shared_->mutex);
     return shared_->report.status;
@@ -157,8 +166,9 @@ class host_backend {
 
   /// Whether everything enqueued on `stream` before this call is done; `synchronize` tells what failed.
   status_type is_idle(host_stream stream, bool& idle) noexcept {
-    idle = stream.worker_->finished.value() >= stream.worker_->submitted.value();
-    return host_status::ok;
+    const bool forked = shared_->is_forked();
+    idle = !forked && stream.worker_->finished.value() >= stream.worker_->submitted.value();
+    return forked ? host_status::forked : host_status::ok;
   }
 
   static constexpr bool ok(status_type s) noexcept { return s == host_status::ok; }
@@ -173,6 +183,11 @@ class host_backend {
   /// Blocks until every stream is idle, reports the first failure and heals the streams: what is enqueued next runs.
   /// No other thread may enqueue meanwhile.
   host_report synchronize() noexcept {
+    if (shared_->is_forked()) {
+      host_report in_child;
+      in_child.status = host_status::forked;
+      return in_child;
+    }
     for (auto& w : workers_) await_idle(*w);
     const std::lock_guard lock(shared_->mutex);
     host_report report = std::exchange(shared_->report, {});
@@ -204,6 +219,7 @@ class host_backend {
   template <class Body, class Trace = const no_trace>
   status_type submit(const command_list& list, Body& body, Trace& trace = detail::untraced) noexcept {
     HOCKET_ASSERT(list.empty() || !workers_.empty());
+    if (shared_->is_forked()) return host_status::forked;
     // All queues are locked together, in one order: two lists submitted at once must not meet in opposite orders on
     // two streams, or each would wait for the other. And memory is got before anything is pushed.
     for (auto& w : workers_) w->mutex.lock();
@@ -250,8 +266,9 @@ class host_backend {
   status_type push(host_stream stream, const F& closure) noexcept {
     detail::host_worker& w = *stream.worker_;
     bool first = false;
+    if (!w.lock_unless_forked()) return host_status::forked;
     {
-      const std::lock_guard lock(w.mutex);
+      const std::lock_guard lock(w.mutex, std::adopt_lock);
       if (!w.make_room(1)) return host_status::out_of_memory;
       first = w.push(closure);
     }

@@ -16,6 +16,7 @@ enum class host_status : std::uint8_t {
   unrecorded_event,  ///< a wait on an event that was never recorded
   out_of_memory,     ///< nothing was enqueued
   cancelled,         ///< ops were skipped because of `cancel`
+  forked,            ///< this is a forked child of the process whose threads the streams are: nothing runs here
 };
 
 [[nodiscard]] constexpr std::string_view to_string(host_status s) noexcept {
@@ -26,6 +27,7 @@ enum class host_status : std::uint8_t {
     case host_status::unrecorded_event: return "wait on an event that was never recorded";
     case host_status::out_of_memory: return "out of memory: nothing was enqueued";
     case host_status::cancelled: return "cancelled: ops that had not begun were skipped";
+    case host_status::forked: return "the process was forked: the streams have no threads in the child";
   }
   return "unknown status";
 }

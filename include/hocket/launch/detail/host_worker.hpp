@@ -3,6 +3,7 @@
 #include <hocket/launch/backends/host_report.hpp>
 #include <hocket/launch/command.hpp>
 #include <hocket/launch/detail/attempt.hpp>
+#include <hocket/launch/detail/process_id.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -48,12 +49,16 @@ struct host_event_state {
 struct host_shared {
   std::mutex mutex;  // guards the report
   host_report report;
-  std::uint64_t report_at = 0;         // place of the reported failure in the order of submission
-  std::atomic<bool> cancelled{false};  // what has not begun is skipped, until the next synchronization
+  std::uint64_t report_at = 0;          // place of the reported failure in the order of submission
+  std::int64_t process = process_id();  // whose threads the streams are
+  std::atomic<bool> cancelled{false};   // what has not begun is skipped, until the next synchronization
   // Of lists; guarded by the mutex of stream 0.
   std::uint32_t submissions = 0;         // since the last synchronization
   std::vector<host_event_state> events;  // of the list that is being submitted
   std::vector<std::size_t> counts;       // its commands, by stream
+
+  /// Whether this is a child of that process, which has none of its threads. A call of the system: some 50 ns.
+  [[nodiscard]] bool is_forked() const noexcept { return process != process_id(); }
 };
 
 /// Compared as what it is: a 64-bit code must not lose its upper half first.
@@ -135,7 +140,22 @@ struct host_worker {
   std::atomic<std::uint64_t> poisoned_from{never};
   std::thread thread;
 
-  // ---- enqueueing, in two halves. The caller holds `mutex`; only the first can fail.
+  // ---- enqueueing
+
+  /// Locks `mutex`; false, and not locked, in a forked child. There a thread that does not exist may hold it, so it
+  /// must not be waited for. Who finds it free and the queue at work does not ask for the process: that costs as much
+  /// again.
+  [[nodiscard]] bool lock_unless_forked() noexcept {
+    if (!mutex.try_lock()) {
+      if (shared->is_forked()) return false;
+      mutex.lock();
+    }
+    if (!inbox.empty() || !shared->is_forked()) return true;
+    mutex.unlock();
+    return false;
+  }
+
+  // In two halves. The caller holds `mutex`; only the first can fail.
 
   [[nodiscard]] bool make_room(std::size_t count) noexcept {
     constexpr std::size_t first_entries = 32;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <hocket/core/arithmetic.hpp>
+#include <hocket/core/detail/checked_answer.hpp>
 #include <hocket/core/int128.hpp>
 #include <hocket/core/result.hpp>
 #include <hocket/core/ticks.hpp>
@@ -263,6 +264,41 @@ inline void assign_some(const assignment_problem& q, std::size_t first, std::siz
   out.lower_bound += all ? search.total() : bound;
 }
 
+/// Whether a plan answers the problem and is what it says of itself: the check that solve() ends with. Errors:
+/// errc::wrong_answer. O(micro-batches + steps x pipelines).
+[[nodiscard]] inline result<void> check_answer(const assignment_problem& q, const assignment_plan& plan) {
+  using hocket::detail::expect_equal;
+  using hocket::detail::expect_within;
+  const std::size_t n = q.times.size();
+  const auto pipelines = static_cast<std::size_t>(q.pipelines);
+  const std::size_t bins = static_cast<std::size_t>(q.steps) * pipelines;
+  const auto places = static_cast<std::int64_t>(plan.places.size());
+  if (const auto ok = expect_equal(places, static_cast<std::int64_t>(n), "the number of places"); !ok) return ok;
+  std::vector<ticks> loads(bins, 0);
+  std::vector<std::int64_t> counts(bins, 0);
+  for (std::size_t i = 0; i < n; ++i) {
+    const micro_batch_place at = plan.places[i];
+    if (const auto ok = expect_within(at.step, 0, q.steps - 1, "the step of a micro-batch"); !ok) return ok;
+    if (const auto ok = expect_within(at.pipeline, 0, q.pipelines - 1, "the pipeline of a micro-batch"); !ok) return ok;
+    const auto own_step = static_cast<std::int64_t>(i / (n / (std::min)(n, static_cast<std::size_t>(q.steps))));
+    if (q.keep_steps)
+      if (const auto ok = expect_equal(at.step, own_step, "the step of a micro-batch"); !ok) return ok;
+    loads[at.step * pipelines + at.pipeline] += q.times[i];
+    ++counts[at.step * pipelines + at.pipeline];
+  }
+  ticks total = 0;
+  for (std::size_t b = 0; b < bins; b += pipelines) {
+    const auto first = loads.begin() + static_cast<std::ptrdiff_t>(b);
+    total += *std::max_element(first, first + static_cast<std::ptrdiff_t>(pipelines));
+  }
+  const auto each = static_cast<std::int64_t>(n / bins);
+  for (const std::int64_t count : counts)
+    if (q.equal_counts)
+      if (const auto ok = expect_equal(count, each, "the micro-batches of a pipeline"); !ok) return ok;
+  if (const auto ok = expect_equal(plan.total, total, "the total"); !ok) return ok;
+  return expect_within(plan.lower_bound, 0, total, "the lower bound");
+}
+
 }  // namespace detail
 
 /// Errors: errc::out_of_range, errc::indivisible for equal counts that there cannot be.
@@ -284,7 +320,8 @@ inline void assign_some(const assignment_problem& q, std::size_t first, std::siz
 /// Deals micro-batches out to pipelines and steps: longest first to the least load, then exchanges, then, within the
 /// budget, every assignment that can still win. With free counts and one step the first alone is at most 4/3 - 1/(3p)
 /// of the best (Graham 1969). Steps are free unless `keep_steps`: long micro-batches that share a step wait for no
-/// short ones, but then the samples of a step are no longer those that were drawn for it. Errors: those of check.
+/// short ones, but then the samples of a step are no longer those that were drawn for it.
+/// Errors: those of check; errc::wrong_answer for a plan that fails its last check, which would be a defect.
 /// Complexity: O(n x steps x pipelines + budget x steps x pipelines).
 ///
 ///     planner::solve(assignment_problem{.times = {7, 5, 4, 4}, .pipelines = 2})->total == 11;
@@ -299,6 +336,7 @@ inline void assign_some(const assignment_problem& q, std::size_t first, std::siz
     detail::assign_some(q, first, first + each, q.keep_steps ? 1 : q.steps, static_cast<std::uint32_t>(g), out);
   }
   out.proved = out.total == out.lower_bound;
+  if (const auto ok = detail::check_answer(q, out); !ok) return ok.error();
   return out;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <hocket/core/detail/checked_answer.hpp>
 #include <hocket/pipeline/run.hpp>
 #include <hocket/pipeline/workspace.hpp>
 #include <hocket/planner/detail/random_numbers.hpp>
@@ -170,6 +171,26 @@ inline void tell_apart(std::vector<std::uint32_t>& order, std::span<const std::u
   }
 }
 
+/// Whether an order has each of these micro-batches once and takes as long as it says: the check that
+/// order_micro_batches ends with. Errors: those of pipeline::run; errc::wrong_answer. O(actions).
+/// @param sorted  the micro-batches, ascending
+template <pipeline::schedule S>
+[[nodiscard]] result<void> check_answer(const S& schedule, const micro_batch_times& times,
+                                        std::span<const std::uint32_t> sorted, const order_plan& plan) {
+  using hocket::detail::expect_equal;
+  std::vector<std::uint32_t> ordered = plan.order;
+  std::sort(ordered.begin(), ordered.end());
+  const auto wanted = static_cast<std::int64_t>(sorted.size()), found = static_cast<std::int64_t>(ordered.size());
+  if (const auto ok = expect_equal(found, wanted, "the number of ordered micro-batches"); !ok) return ok;
+  for (std::size_t i = 0; i < sorted.size(); ++i)
+    if (const auto ok = expect_equal(ordered[i], sorted[i], "an ordered micro-batch"); !ok) return ok;
+  pipeline::workspace room;
+  const auto ran = pipeline::run(schedule, micro_batch_costs_view{&times, plan.order}, room);
+  if (!ran) return ran.error();
+  if (const auto ok = expect_equal(plan.makespan, ran->makespan, "the makespan"); !ok) return ok;
+  return hocket::detail::expect_within(plan.lower_bound, 0, ran->makespan, "the lower bound");
+}
+
 }  // namespace detail
 
 /// The best order of some micro-batches in a pipeline. Every order is tried if the budget allows; else the given one,
@@ -177,7 +198,8 @@ inline void tell_apart(std::vector<std::uint32_t>& order, std::span<const std::u
 /// @param schedule  of as many micro-batches; one direction
 /// @param which     those micro-batches, each once, as they are given
 /// Errors: those of check and of pipeline::run; errc::bad_shape for other numbers of stages or micro-batches, and for
-/// schedules of two directions; errc::out_of_range for an index that is none. Complexity: budget x O(actions).
+/// schedules of two directions; errc::out_of_range for an invalid index; errc::wrong_answer for a plan that fails its
+/// last check, which would be a defect. Complexity: budget x O(actions).
 ///
 ///     const std::uint32_t which[] = {0, 1, 2};
 ///     planner::order_micro_batches(schedule, times, which)->order
@@ -208,6 +230,7 @@ template <pipeline::schedule S>
   detail::tell_apart(out.order, which, kinds);
   if (all) out.lower_bound = out.makespan;
   out.proved = out.makespan == out.lower_bound;
+  if (const auto right = detail::check_answer(schedule, times, seen, out); !right) return right.error();
   return out;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <hocket/core/bytes.hpp>
+#include <hocket/core/detail/checked_answer.hpp>
 #include <hocket/core/int128.hpp>
 #include <hocket/core/result.hpp>
 
@@ -246,12 +247,50 @@ class saved_tensor_search {
   return {};
 }
 
+namespace detail {
+
+/// Whether a plan answers the problem and is what it says of itself: the check that solve() ends with. It adds up the
+/// choices anew. Errors: errc::wrong_answer. O(classes).
+[[nodiscard]] inline result<void> check_answer(const saved_tensor_problem& q, const saved_tensor_plan& plan) {
+  using hocket::detail::expect_equal;
+  using hocket::detail::expect_within;
+  const auto classes = static_cast<std::int64_t>(q.classes.size());
+  const auto choices = static_cast<std::int64_t>(plan.choices.size());
+  if (const auto ok = expect_equal(choices, classes, "the number of choices"); !ok) return ok;
+  std::int64_t held = 0, again = 0, copies = 0;
+  for (std::size_t i = 0; i < q.classes.size(); ++i) {
+    const saved_class& x = q.classes[i];
+    const saved_class_choice& c = plan.choices[i];
+    const std::int64_t most_again = x.recomputable ? x.layers : 0, most_moved = x.movable ? x.layers - c.again : 0;
+    if (const auto ok = expect_within(c.again, 0, most_again, "the recomputed layers of a class"); !ok) return ok;
+    if (const auto ok = expect_within(c.moved, 0, most_moved, "the moved layers of a class"); !ok) return ok;
+    std::int64_t tensors = q.in_flight * (x.layers - c.again - c.moved);  // kept on the device
+    if (c.again > 0) tensors += 1;                                        // made again
+    tensors += (std::min)(std::int64_t{2}, q.in_flight * c.moved);        // on their way
+    held += x.size.count() * tensors;
+    again += c.again * x.again.count();
+    copies += c.moved * x.copy.count();
+  }
+  if (const auto ok = expect_within(held, 0, q.capacity.count(), "the bytes held"); !ok) return ok;
+  if (const auto ok = expect_equal(plan.held.count(), held, "the bytes held"); !ok) return ok;
+  if (const auto ok = expect_equal(plan.again.count(), again, "the time again"); !ok) return ok;
+  if (const auto ok = expect_equal(plan.copies.count(), copies, "the time of copies"); !ok) return ok;
+  const int128 thousand = 1000;
+  int128 shown = thousand * copies - int128{q.overlap} * (int128{q.compute.count()} + again);  // thousandths
+  shown = shown > 0 ? (shown + thousand - 1) / thousand : int128{0};
+  const std::int64_t extra = again + static_cast<std::int64_t>(shown);
+  if (const auto ok = expect_equal(plan.extra.count(), extra, "the extra time"); !ok) return ok;
+  return expect_within(plan.lower_bound.count(), 0, extra, "the lower bound");
+}
+
+}  // namespace detail
+
 /// Keep, compute again, or move to the host: class by class, in so many layers of the stage, with the least extra time
 /// of a micro-batch that fits. Copies hide behind compute as far as `overlap` says; what does not fit there extends it.
 /// Exact while no class has more than `budget` partial plans that none is better than; else the plan that prices like
 /// best, with the bound of those prices.
-/// Errors: those of check; errc::does_not_fit, with the bytes that are lacking. Complexity: O(classes x budget x
-/// layers^2 x log).
+/// Errors: those of check; errc::does_not_fit, with the bytes that are lacking; errc::wrong_answer for a plan that
+/// fails its last check, which would be a defect. Complexity: O(classes x budget x layers^2 x log).
 ///
 ///     solve(saved_tensor_problem{.classes = {{.layers = 8, .size = 48_MiB, .again = 900us, .copy = 1500us}},
 ///                                .in_flight = 4, .capacity = 800_MiB, .compute = 30ms})->choices[0].moved
@@ -277,6 +316,7 @@ class saved_tensor_search {
   const double safe = std::floor(bound - 1e-9 * std::abs(bound));
   out.lower_bound = complete ? out.extra : std::chrono::nanoseconds(safe > 0 ? static_cast<std::int64_t>(safe) : 0);
   out.proved = out.extra == out.lower_bound;
+  if (const auto ok = detail::check_answer(q, out); !ok) return ok.error();
   return out;
 }
 

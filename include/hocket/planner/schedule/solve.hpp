@@ -60,7 +60,8 @@ template <pipeline::cost_policy Costs>
 /// @param costs  durations of forward and, as asked, of backward or input_grad and weight_grad, by stage
 /// @param watch  may end the search with the best so far; it is told how much of the beams' budget is spent
 /// Errors: those of check(problem); limit_exceeded for times that add up to more than 2^60; invalid_argument for a
-/// negative time; untimed_action if the costs know that they have no time for an action.
+/// negative time; untimed_action if the costs know that they have no time for an action. It is wrong_answer if what was
+/// found breaks the problem or its own figures, which is checked at the end and would be a defect of the library.
 /// Complexity: O(rules · actions · chunks), and the budget.
 ///
 ///     const auto found = hocket::planner::solve({.shape = {4, 2, 4}, .order = hocket::planner::stage_order::v,

@@ -2,6 +2,7 @@
 #pragma once
 #include <hocket/core/arithmetic.hpp>
 #include <hocket/core/bytes.hpp>
+#include <hocket/core/detail/checked_answer.hpp>
 #include <hocket/core/result.hpp>
 #include <hocket/core/time.hpp>
 
@@ -229,12 +230,46 @@ inline result<void> check_memory(const layout_problem& p) {
 
 }  // namespace detail
 
+namespace detail {
+
+/// Whether a layout answers the problem and is what it says of itself: the check that solve() ends with. Errors: those
+/// of check(model_layout); errc::wrong_answer. O(layers + stages).
+[[nodiscard]] inline result<void> check_answer(const layout_problem& p, const layout_plan& plan) {
+  using hocket::detail::expect_within;
+  const auto layers = static_cast<std::int64_t>(p.layers.size());
+  if (const auto ok = check(plan.layout, p.ranks, layers, p.prediction_count); !ok) return ok;
+  ticks slowest = 0;
+  std::size_t layer = 0;
+  for (std::size_t s = 0; s < plan.layout.stages.size(); ++s) {
+    const layout_stage& stage = plan.layout.stages[s];
+    ticks time = (stage.embedding ? p.embedding : 0) + (stage.loss ? p.loss : 0);
+    std::int64_t states = 0, kept = 0;
+    const auto add = [&](ticks of_item, const layout_bytes& bytes_of_item) {
+      time += of_item;
+      states += bytes_of_item.states.count();
+      kept += bytes_of_item.kept.count();
+    };
+    for (std::int64_t i = 0; i < stage.layers; ++i, ++layer)
+      add(p.layers[layer], p.layer_bytes.empty() ? layout_bytes{} : p.layer_bytes[layer]);
+    if (stage.predictions > 0) add(p.predictions, p.prediction_bytes);
+    slowest = (std::max)(slowest, time);
+    if (p.rooms.empty()) continue;
+    const layout_room& room = p.rooms[s];
+    const std::int64_t used = room.fixed.count() + states + room.in_flight * kept;
+    if (const auto ok = expect_within(used, 0, room.capacity.count(), "the bytes of a stage"); !ok) return ok;
+  }
+  return hocket::detail::expect_equal(plan.slowest, slowest, "the time of the slowest stage");
+}
+
+}  // namespace detail
+
 /// The layout whose slowest stage is fastest, of those that fit if memory is looked at; of several, one with even
 /// numbers of layers.
 /// Errors: errc::out_of_range for counts, times or bytes that are none; errc::limit_exceeded for more than 2^24 stages
 /// x layers; errc::invalid_argument for memory with several chunks, which solve(split_problem) looks at;
-/// errc::bad_shape, errc::overflow; errc::does_not_fit, with a rank and the bytes that it lacks. Complexity: O(layers
-/// log(time)) for the bound, then stages x layers x layers of a stage.
+/// errc::bad_shape, errc::overflow; errc::does_not_fit, with a rank and the bytes that it lacks. A layout that fails
+/// its last check is errc::wrong_answer, a defect. Complexity: O(layers log(time)) for the bound, then
+/// stages x layers x layers of a stage.
 ///
 ///     const auto best = solve(layout_problem{.layers = times, .loss = 40, .ranks = 4});
 ///     interop::write_megatron_layout(best->layout);    // "Et*3|(t*4|)*2,ttL"
@@ -275,6 +310,7 @@ inline result<void> check_memory(const layout_problem& p) {
     stage.loss = s + 2 == cuts.size();
     out.layout.stages.push_back(stage);
   }
+  if (const auto ok = detail::check_answer(p, out); !ok) return ok.error();
   return out;
 }
 

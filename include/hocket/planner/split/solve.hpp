@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <hocket/core/detail/checked_answer.hpp>
 #include <hocket/core/result.hpp>
 #include <hocket/planner/split/detail/chunk_split.hpp>
 #include <hocket/planner/split/detail/rank_path.hpp>
@@ -111,6 +112,95 @@ namespace detail {
   return plan;
 }
 
+/// What a rank needs and takes in a plan, from the layers themselves and not from what the engines counted.
+class counted_rank {
+ public:
+  explicit counted_rank(const rank_room& room, std::uint32_t chunks)
+      : kept(chunks, 0), bytes_besides(room.fixed.count()), time(room.time.count()) {}
+
+  std::vector<std::int64_t> kept;  ///< bytes per micro-batch, by chunk
+  std::int64_t bytes_besides, time;
+  std::int64_t extra = 0;
+};
+
+/// The stages of a plan against the problem: layers in order, each once, with levels that they have. Adds them up by
+/// rank. Errors: errc::wrong_answer.
+[[nodiscard]] inline result<void> count_stages(const split_problem& q, const split_plan& plan,
+                                               std::vector<counted_rank>& ranks) {
+  using hocket::detail::expect_equal;
+  using hocket::detail::expect_within;
+  std::size_t run = 0;
+  std::int64_t of_run = 0;  // layers of the run that are passed
+  std::int64_t layer = 0;
+  for (std::uint32_t s = 0; s < plan.stages.size(); ++s) {
+    const split_stage& stage = plan.stages[s];
+    if (const auto ok = expect_equal(stage.rank, q.in_flight.rank_of(s), "the rank of a stage"); !ok) return ok;
+    if (const auto ok = expect_equal(stage.chunk, q.in_flight.chunk_of(s), "the chunk of a stage"); !ok) return ok;
+    if (const auto ok = expect_equal(stage.first_layer, layer, "the first layer of a stage"); !ok) return ok;
+    const std::int64_t most = q.max_on_stage > 0 ? q.max_on_stage : max_layers;
+    if (const auto ok = expect_within(stage.layers, 1, most, "the layers of a stage"); !ok) return ok;
+    if (!q.split.empty())
+      if (const auto ok = expect_equal(stage.layers, q.split[s], "the layers of a stage"); !ok) return ok;
+    const auto levels = static_cast<std::int64_t>(stage.levels.size());
+    if (const auto ok = expect_equal(levels, stage.layers, "the levels of a stage"); !ok) return ok;
+    counted_rank& rank = ranks[stage.rank];
+    for (const std::uint32_t level : stage.levels) {
+      for (; run < q.layers.size() && of_run == q.layers[run].count; ++run) of_run = 0;
+      if (run == q.layers.size()) return hocket::detail::expect_within(layer, 0, layer - 1, "a layer of a stage");
+      const planner::layer& each = q.layers[run].each;
+      if (const auto ok = expect_within(level, 0, std::int64_t{each.levels.size()} - 1, "the level of a layer"); !ok)
+        return ok;
+      rank.kept[stage.chunk] += each.levels[level].kept.count();
+      rank.bytes_besides += each.weights.count();
+      rank.extra += each.levels[level].extra.count();
+      rank.time += each.time.count() + each.levels[level].extra.count();
+      ++of_run;
+      ++layer;
+    }
+  }
+  std::int64_t layers = 0;
+  for (const split_layers& x : q.layers) layers += x.count;
+  return expect_equal(layer, layers, "the layers of all stages");
+}
+
+/// Whether a plan answers the problem and is what it says of itself: the check that solve() ends with. Errors:
+/// errc::wrong_answer. O(layers + stages + counts of the profile).
+[[nodiscard]] inline result<void> check_answer(const split_problem& q, const split_plan& plan) {
+  using hocket::detail::expect_equal;
+  using hocket::detail::expect_within;
+  const auto stages = static_cast<std::int64_t>(plan.stages.size());
+  if (const auto ok = expect_equal(stages, q.in_flight.stages(), "the number of stages"); !ok) return ok;
+  const auto ranks = static_cast<std::int64_t>(plan.ranks.size());
+  if (const auto ok = expect_equal(ranks, q.in_flight.ranks(), "the number of ranks"); !ok) return ok;
+  std::vector<counted_rank> counted;
+  for (const rank_room& room : q.ranks) counted.emplace_back(room, q.in_flight.chunks());
+  if (const auto ok = count_stages(q, plan, counted); !ok) return ok;
+  std::int64_t total = 0;
+  std::int64_t slowest = 0;
+  for (std::uint32_t r = 0; r < counted.size(); ++r) {
+    const counted_rank& rank = counted[r];
+    std::int64_t fullest = 0;
+    for (std::uint32_t k = 0; k < q.in_flight.times(r); ++k) {
+      const auto held = q.in_flight.at(r, k);
+      std::int64_t bytes = 0;
+      for (std::size_t c = 0; c < held.size(); ++c) bytes += held[c] * rank.kept[c];
+      fullest = (std::max)(fullest, bytes);
+    }
+    const std::int64_t used = rank.bytes_besides + fullest;
+    if (const auto ok = expect_within(used, 0, q.ranks[r].capacity.count(), "the bytes of a rank"); !ok) return ok;
+    if (const auto ok = expect_equal(plan.ranks[r].used.count(), used, "the bytes of a rank"); !ok) return ok;
+    if (const auto ok = expect_equal(plan.ranks[r].time.count(), rank.time, "the time of a rank"); !ok) return ok;
+    if (const auto ok = expect_equal(plan.ranks[r].extra.count(), rank.extra, "the extra time of a rank"); !ok)
+      return ok;
+    total += rank.time;
+    slowest = (std::max)(slowest, rank.time);
+  }
+  const std::int64_t step = total + (q.micro_batches * q.in_flight.chunks() - 1) * slowest;
+  if (const auto ok = expect_equal(plan.slowest.count(), slowest, "the time of the slowest rank"); !ok) return ok;
+  if (const auto ok = expect_equal(plan.step_time.count(), step, "the step time"); !ok) return ok;
+  return expect_within(plan.lower_bound.count(), 0, plan.value(q.goal).count(), "the lower bound");
+}
+
 /// @param start  cuts of a plan to begin with, or nothing: only unequal layers on several chunks need one
 [[nodiscard]] inline result<split_plan> solve_from(const split_problem& problem, std::span<const std::int64_t> start) {
   if (const auto ok = check(problem); !ok) return ok.error();
@@ -133,6 +223,7 @@ namespace detail {
     plan.lower_bound = std::chrono::nanoseconds((std::max)(whatever_memory, fronts.overflowed() ? 0 : raw->bound));
   }
   plan.proved = reached == plan.lower_bound;
+  if (const auto ok = check_answer(problem, plan); !ok) return ok.error();
   return plan;
 }
 
@@ -143,9 +234,10 @@ namespace detail {
 /// it. All decisions are made in integers, so that every machine finds the same plan.
 /// Errors: those of check(); errc::limit_exceeded if the budget ran out before any plan was found; errc::does_not_fit.
 /// The values of the last are the rank that binds and the bytes it lacks in the split that lacks least. For unequal
-/// layers on several chunks that is the best one found. Complexity: one chunk, equal layers: O(p n² log n) for n layers
-/// on a stage, and a few times O(p·slack²), where slack is by how many layers the stages could grow within the best
-/// time. Source: docs/planner.md, "Stage split".
+/// layers on several chunks that is the best one found. errc::wrong_answer if the plan breaks the problem or its own
+/// figures, which is checked at the end and would be a defect of the library. Complexity: one chunk, equal layers: O(p
+/// n² log n) for n layers on a stage, and a few times O(p·slack²), where slack is by how many layers the stages could
+/// grow within the best time. Source: docs/planner.md, "Stage split".
 [[nodiscard]] inline result<split_plan> solve(const split_problem& problem) { return detail::solve_from(problem, {}); }
 
 }  // namespace hocket::inline HOCKET_ABI::planner

@@ -60,7 +60,7 @@ class periodic_search {
     if (found > 0) unroll(found);
     return found > 0;
   }
-  /// By start; what starts at once, by what it needs.
+  /// By start; what starts at once, so that every action follows what it needs.
   [[nodiscard]] const std::vector<std::uint32_t>& list() const noexcept { return list_; }
 
  private:
@@ -125,24 +125,30 @@ class periodic_search {
       if (peak(r, period) > in_.cap[r]) return false;
     return true;
   }
-  /// Most activations that the rank holds at once.
+  /// Where an action stands in the list of its rank: by start. Of what starts together, actions that take no time come
+  /// first, as none of them needs one that takes time. Of these, older micro-batches come first, and within one what
+  /// is needed first. peak() and unroll() share this order: the list says when an activation is freed, not the clock.
+  using place_in_list = std::tuple<ticks, bool, std::int64_t, work, std::uint32_t>;
+  /// @param age  of two micro-batches the older one has the lower number
+  [[nodiscard]] place_in_list place_of(std::uint32_t task, ticks start, std::int64_t age) const {
+    const auto& x = in_.tasks[task];
+    const std::uint32_t way = x.kind == work::backward ? in_.stages - x.stage : x.stage;
+    return {start, x.time > 0, age, x.kind, way};
+  }
+  /// Most activations that the rank holds at once, from the first forward of the list of a period to its last.
   [[nodiscard]] std::int64_t peak(std::uint32_t r, ticks period) {
-    std::int64_t always = 0;
+    std::int64_t now = 0;
     changes_.clear();
     for (const std::uint32_t s : in_.owned[r]) {
+      const std::uint32_t first = in_.task_number(work::forward, s);
       const std::uint32_t last = in_.task_number(in_.split ? work::weight_grad : work::backward, s);
-      const ticks start = now_[in_.task_number(work::forward, s)];
-      const ticks held = now_[last] + in_.tasks[last].time - start;
-      const ticks from = modulo(start, period);
-      const ticks to = from + held % period;
-      always += held / period + (to > period ? 1 : 0);
-      changes_.push_back({from, 1});
-      changes_.push_back({to > period ? to - period : to, -1});
+      now += now_[last] / period - now_[first] / period;  // micro-batches that the period begins with
+      for (const std::uint32_t t : {first, last})
+        changes_.emplace_back(place_of(t, now_[t] % period, -(now_[t] / period)), t == first ? 1 : -1);
     }
-    std::sort(changes_.begin(), changes_.end());  // at one time, ends come first
-    std::int64_t now = always;
-    std::int64_t most = always;
-    for (const auto& [when, change] : changes_) {
+    std::sort(changes_.begin(), changes_.end());
+    std::int64_t most = now;
+    for (const auto& [place, change] : changes_) {
       now += change;
       most = (std::max)(most, now);
     }
@@ -150,28 +156,19 @@ class periodic_search {
   }
   /// All micro-batches, one every period.
   void unroll(ticks period) {
-    struct timed {
-      ticks start;
-      std::uint32_t action;
-    };
-    std::vector<timed> all;
+    std::vector<std::pair<place_in_list, std::uint32_t>> all;  // and actions
     for (std::uint32_t k = 0; k < in_.micro_batches; ++k)
       for (std::uint32_t t = 0; t < in_.tasks.size(); ++t)
-        all.push_back({best_[t] + ticks{k} * period, in_.action(t, k)});
-    const auto order = [&](const timed& x) {
-      const task& of = in_.task_of(x.action);
-      const std::uint32_t way = of.kind == work::backward ? in_.stages - of.stage : of.stage;
-      return std::tuple(x.start, of.kind, way, in_.micro_batch_of(x.action));
-    };
-    std::sort(all.begin(), all.end(), [&](const timed& a, const timed& b) { return order(a) < order(b); });
+        all.emplace_back(place_of(t, best_[t] + ticks{k} * period, std::int64_t{k}), in_.action(t, k));
+    std::sort(all.begin(), all.end());
     list_.clear();
-    for (const timed& x : all) list_.push_back(x.action);
+    for (const auto& [place, action] : all) list_.push_back(action);
   }
 
   const search_input& in_;
   std::vector<std::vector<slot>> busy_;  // by rank, in one period
   std::vector<ticks> now_, best_;        // starts, by task
-  std::vector<std::pair<ticks, int>> changes_;
+  std::vector<std::pair<place_in_list, int>> changes_;
   std::vector<std::uint32_t> list_;
   ticks least_time_ = 0;  // of an action that takes any
   random_numbers random_{0x13198a2e03707344u};

@@ -3,6 +3,7 @@
 #include <hocket/pipeline/check.hpp>
 #include <hocket/pipeline/placement.hpp>
 #include <hocket/pipeline/simulate.hpp>
+#include <hocket/planner/schedule/detail/answer_check.hpp>
 #include <hocket/planner/schedule/detail/beam_search.hpp>
 #include <hocket/planner/schedule/detail/closed_forms.hpp>
 #include <hocket/planner/schedule/detail/greedy_rules.hpp>
@@ -181,7 +182,7 @@ class schedule_search {
     expansions_ = beam.expansions();
   }
 
-  /// The best schedule as a table, and what the costs say of it.
+  /// The best schedule as a table, what the costs say of it, and the check of both against the problem.
   [[nodiscard]] result<schedule_plan> answer() const {
     auto table = table_of(list_);
     if (!table) return table.error();
@@ -199,6 +200,9 @@ class schedule_search {
         name = closed_form_name_;
       }
     }
+    const bool is_closed_form = name == closed_form_name_;  // then makespan_ is what the costs said
+    const claims claimed{.makespan = is_closed_form ? -1 : makespan_, .lower_bound = bound_};
+    if (const auto ok = check_answer(problem_, costs_, *table, claimed); !ok) return ok.error();
     const ticks bound = (std::min)((std::max)(bound_, ran->lower_bound), ran->makespan);
     return schedule_plan{std::move(*table), ran->makespan, bound, ran->makespan == bound, name, expansions_, stopped_};
   }
