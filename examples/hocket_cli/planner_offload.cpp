@@ -133,8 +133,7 @@ answer answer_of(const options& o) {
     out.first_layers.push_back(first);
     first += rank.layer_count;
   }
-  const auto alike =
-      value_or_fail(cost::predict_step(list, t.step, p, t.on->rates), o.parallel);
+  const auto alike = value_or_fail(cost::predict_step(list, t.step, p, t.on->rates), o.parallel);
   double in_stages = 0;
   for (const auto& stage : out.stages) in_stages += static_cast<double>(stage.time.count()) / 1e9;
   // Hops, the exchange, the optimizer: what the prediction has besides the stages.

@@ -14,8 +14,9 @@ inline std::vector<hocket::cost::measured_step> b200_dense_rows(std::vector<csv:
     const bool small_one = r.at("model") == "llama3_70b";
     if (!small_one && r.at("model") != "llama3_405b") continue;
     cost::measured_step s;
-    cost::model m = small_one ? cost::model{.hidden = 8192, .heads = 64, .kv_heads = 8, .head_dim = 128, .ffn = 28672}
-                        : cost::model{.hidden = 16384, .heads = 128, .kv_heads = 8, .head_dim = 128, .ffn = 53248};
+    cost::model m = small_one
+                      ? cost::model{.hidden = 8192, .heads = 64, .kv_heads = 8, .head_dim = 128, .ffn = 28672}
+                      : cost::model{.hidden = 16384, .heads = 128, .kv_heads = 8, .head_dim = 128, .ffn = 53248};
     m.layers = csv::number(r, "layers");
     m.vocabulary = 128256;
     s.model = m;
@@ -43,7 +44,7 @@ inline std::vector<hocket::cost::measured_step> b200_expert_rows(std::vector<csv
     if (!v2 && r.at("model") != "deepseekv3") continue;
     cost::measured_step s;
     cost::model m = v2 ? cost::model{.hidden = 5120, .ffn = 12288, .vocabulary = 102400}
-                 : cost::model{.hidden = 7168, .ffn = 18432, .vocabulary = 129280};
+                       : cost::model{.hidden = 7168, .ffn = 18432, .vocabulary = 129280};
     m.experts = v2 ? 160 : 256;
     m.active_experts = v2 ? 6 : 8;
     m.expert_ffn = v2 ? 1536 : 2048;

@@ -43,7 +43,9 @@ TEST_CASE("a batch gives what each configuration gives alone", "[cost]") {
     cost::evaluate(divide_up(L * s, 3 * tp) + least(s, greatest(tp, 2)), all, layers);
     for (std::size_t at = 0; at < count; ++at) {
       INFO(count << " configurations, number " << at);
-      CHECK(kept[at] == cost::rank_total(formulas.saved, cost::environment(grouped, one, model, t[at], p[at], by_level)).value().real());
+      CHECK(kept[at] == cost::rank_total(formulas.saved, cost::environment(grouped, one, model, t[at], p[at], by_level))
+                            .value()
+                            .real());
       const cost::environment numbers(one, model, t[at], p[at]);
       CHECK(layers[at] == cost::real(divide_up(L * s, 3 * tp) + least(s, greatest(tp, 2)), numbers));
       const cost::environment spread(grouped, all_layers, model, p[at]);

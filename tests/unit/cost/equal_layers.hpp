@@ -14,7 +14,8 @@ inline hocket::cost::layer_blocks last_layer(const hocket::cost::model& m) {
 inline hocket::cost::layer_blocks first_layer(const hocket::cost::model& m) {
   return hocket::cost::to_layers(m).layers.front().blocks;
 }
-inline hocket::result<hocket::cost::rational> kept_by_last(const hocket::cost::model& m, const hocket::cost::training& t,
+inline hocket::result<hocket::cost::rational> kept_by_last(const hocket::cost::model& m,
+                                                           const hocket::cost::training& t,
                                                            const hocket::cost::parallel& p,
                                                            const hocket::cost::replay_set& again = {}) {
   return hocket::cost::layer_activation_bytes(m, last_layer(m), t, p, again);

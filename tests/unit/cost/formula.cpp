@@ -4,9 +4,9 @@
 #include <hocket/cost/formula/print.hpp>
 #include <hocket/cost/model/flops.hpp>
 #include <hocket/cost/model/in_flight.hpp>
+#include <hocket/cost/model/list_stages.hpp>
 #include <hocket/cost/model/packing.hpp>
 #include <hocket/cost/model/parameters.hpp>
-#include <hocket/cost/model/list_stages.hpp>
 
 #include <cmath>
 #include <map>

@@ -276,8 +276,7 @@ TEST_CASE("rows of the guide's tables, as printed and corrected", "[cost]") {
   };
   for (const cost::block& b : equal_layers::last_layer(gpt_like))
     cost::visit_block(
-        b,
-        {.on_rank = all.on_rank, .sizes = list.sizes, .training = t, .parallel = p, .counted = all.counted},
+        b, {.on_rank = all.on_rank, .sizes = list.sizes, .training = t, .parallel = p, .counted = all.counted},
         [&](const cost::block_terms& lists, const cost::numbers_view& of_block) {
           cost::for_each_term(lists.forward, of_block, check_product);
         });

@@ -76,8 +76,7 @@ TEST_CASE("layers are dealt out one by one, the first stages one more", "[cost][
             }
 }
 
-TEST_CASE("held layers are a share of a rank's, and no more micro-batches than there are",
-          "[cost][partition]") {
+TEST_CASE("held layers are a share of a rank's, and no more micro-batches than there are", "[cost][partition]") {
   for (const std::int64_t batches : {1, 2, 8})
     for (const std::int64_t vp : {1, 2}) {
       const cost::training t{.sequence = 8, .micro_batch = 2, .global_batch = 2 * 3 * batches};
@@ -260,7 +259,8 @@ TEST_CASE("activations under full recompute: inputs of all layers in flight, one
   const cost::layer_list list = small;
   const cost::rank_layers none_again = cost::layers_of_ranks(list, {}).value()[0];
   const cost::rank_layers all_again = cost::layers_of_ranks(list, full).value()[0];
-  const rational whole = cost::layer_activation_bytes(list, list.layers[0].blocks, t, {}).value(), input(2 * 2 * 8 * 64);
+  const rational whole = cost::layer_activation_bytes(list, list.layers[0].blocks, t, {}).value(),
+                 input(2 * 2 * 8 * 64);
   const rational ends = rational(2) * input + rational((2 + 4) * 2 * 8 * 256);  // norm and head; logits
   for (const std::int64_t passes : {0, 5, 9}) {
     const cost::held_share held{.layers = rational(passes) / rational(9), .embedding_passes = 0};

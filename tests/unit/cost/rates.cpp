@@ -235,9 +235,7 @@ TEST_CASE("a machine of which nothing is said about overlap hides nothing but wh
   // A quarter of the exchange with experts hides: that of the whole is exposed but for it.
   const cost::training t{.sequence = 1024, .global_batch = 8};
   const cost::parallel p{.dp = 4, .ep = 4};
-  const auto layer = [&](const machine& on) {
-    return equal_layers::time_of_last(with_experts(), t, p, on).value();
-  };
+  const auto layer = [&](const machine& on) { return equal_layers::time_of_last(with_experts(), t, p, on).value(); };
   const auto whole = layer(all_rates), part = layer(told);
   CHECK(whole.exposed.count() > 0);
   CHECK(whole.hidden.count() == 0);
@@ -265,9 +263,7 @@ TEST_CASE("what goes to the host takes its link, and shows beyond the compute it
   const cost::training t{.sequence = 1024, .micro_batch = 2, .global_batch = 2};
   cost::parallel p{.offload_activations = true};
   const double kept = equal_layers::kept_by_last(dense, t, {}).value().real();
-  const auto layer = [&](const machine& on) {
-    return equal_layers::time_of_last(dense, t, p, on).value();
-  };
+  const auto layer = [&](const machine& on) { return equal_layers::time_of_last(dense, t, p, on).value(); };
   machine on = all_rates;
   for (const double part : {0.0, 0.5, 1.0}) {
     on.host_overlap = part;

@@ -101,11 +101,12 @@ double sent_by_layer(const cost::layer_list& list, const cost::layer_blocks& blo
                      const cost::parallel& p) {
   double sum = 0;
   for (const cost::block& b : blocks)
-    cost::visit_block(b, {.sizes = list.sizes, .training = t, .parallel = p},
-                      [&](const cost::block_terms& lists, const cost::numbers_view& numbers) {
-                        for (const auto& each : {lists.tensor_transfers, lists.context_transfers, lists.expert_transfers})
-                          sum += cost::total(each, numbers).value().real();
-                      });
+    cost::visit_block(
+        b, {.sizes = list.sizes, .training = t, .parallel = p},
+        [&](const cost::block_terms& lists, const cost::numbers_view& numbers) {
+          for (const auto& each : {lists.tensor_transfers, lists.context_transfers, lists.expert_transfers})
+            sum += cost::total(each, numbers).value().real();
+        });
   return sum;
 }
 

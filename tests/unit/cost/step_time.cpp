@@ -154,13 +154,12 @@ TEST_CASE("the guide's Llama2-13B story, calibrated on its second step alone", "
   // two stages, 128 micro-batches. Recompute as the guide lists it, stage by stage.
   const cost::parallel eight{.dp = 8, .zero = cost::zero::optimizer},
       sixteen{.pp = 2, .dp = 8, .zero = cost::zero::optimizer};
-  const std::vector<run> runs{
-      {1860, eight, 8, {{{layer, 40, full}}}},
-      {2136, sixteen, 1024, two(20, full, full, 20, full, full)},
-      {2189, sixteen, 1024, two(20, all_but_qkv, none, 20, all_but_qkv, none)},
-      {2210, sixteen, 1024, two(20, all_but_qkv, none, 8, silu_mul, none)},
-      {2353, sixteen, 1024, two(13, full, silu_mul, 5, full, silu_mul)},
-      {2562, sixteen, 1024, two(4, full, silu_mul, 0, full, silu_mul)}};
+  const std::vector<run> runs{{1860, eight, 8, {{{layer, 40, full}}}},
+                              {2136, sixteen, 1024, two(20, full, full, 20, full, full)},
+                              {2189, sixteen, 1024, two(20, all_but_qkv, none, 20, all_but_qkv, none)},
+                              {2210, sixteen, 1024, two(20, all_but_qkv, none, 8, silu_mul, none)},
+                              {2353, sixteen, 1024, two(13, full, silu_mul, 5, full, silu_mul)},
+                              {2562, sixteen, 1024, two(4, full, silu_mul, 0, full, silu_mul)}};
   const auto predict = [&](const run& r, const cost::machine& on) {
     const cost::training t{.sequence = 4096, .global_batch = r.batch, .gradient_bytes = 2};
     auto ranks = cost::layers_of_ranks(list, r.spread).value();

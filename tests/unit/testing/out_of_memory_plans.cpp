@@ -13,7 +13,6 @@
 #include <hocket/planner/split/layout.hpp>
 #include <hocket/planner/split/solve.hpp>
 #include <hocket/planner/strategy/solve.hpp>
-#include <hocket/planner/strategy/solve.hpp>
 
 #include <chrono>
 #include <new>

@@ -82,12 +82,11 @@ constexpr result<void> check_whole(std::span<const named_division> divisions) no
   return error{errc::out_of_range, layers, p.pp * p.vp, detail::max_size}.with("layers for pp x vp stages");
 }
 
-/// What the formulas need of a step and its splits, whatever stands on which stage: the vocabulary and the sequence divide
-/// over their ranks, the ranks of a stage over those that share its experts, the batch over data-parallel ranks. Learned
-/// positions reach for the sequence.
-/// Errors: errc::indivisible, errc::out_of_range, each naming the sizes.
+/// What the formulas need of a step and its splits, whatever stands on which stage: the vocabulary and the sequence
+/// divide over their ranks, the ranks of a stage over those that share its experts, the batch over data-parallel ranks.
+/// Learned positions reach for the sequence. Errors: errc::indivisible, errc::out_of_range, each naming the sizes.
 [[nodiscard]] constexpr result<void> check_spread(const list_sizes& ends, const training& t,
-                                                   const parallel& p) noexcept {
+                                                  const parallel& p) noexcept {
   const detail::named_size sizes[] = {{p.tp, "tp"},
                                       {p.pp, "pp"},
                                       {p.vp, "vp"},

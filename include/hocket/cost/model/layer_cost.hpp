@@ -8,7 +8,6 @@
 #include <hocket/cost/model/recompute_choice.hpp>
 #include <hocket/cost/model/step_formulas.hpp>
 
-
 namespace hocket::inline HOCKET_ABI::cost {
 
 /// Time of one layer and one micro-batch on one rank. `tensor` collectives lie between dependent operations and are

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <hocket/cost/model/activations.hpp>
-#include <hocket/cost/model/uniform_list.hpp>
 #include <hocket/cost/model/setting.hpp>
+#include <hocket/cost/model/uniform_list.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -46,7 +46,7 @@ namespace detail {
 
 /// Adds up a term list of every block of a layer.
 constexpr result<rational> sum_over(const layer_blocks& blocks, const block_setting& all,
-                                 term_list_view block_terms::* which, bool per_rank) {
+                                    term_list_view block_terms::* which, bool per_rank) {
   rational sum = 0;
   result<void> ok;
   for (const block& b : blocks) {
@@ -183,7 +183,7 @@ struct parameter_sum {
   }
 };
 constexpr result<parameter_sum> sum_parameters(const layer_list& list, const layer_blocks& blocks, std::int64_t count,
-                                            const parallel& p) {
+                                               const parallel& p) {
   const block_setting all{.on_rank = {.layers = count}, .sizes = list.sizes, .parallel = p};
   const layer_blocks own = own_weights(blocks);
   const auto dense = sum_over(own, all, &block_terms::parameters, true),
@@ -245,7 +245,7 @@ constexpr result<run_flops> flops_of_run(const layer_blocks& blocks, const block
 }
 /// Of heads and of the joint inputs of prediction modules, which are done again with their modules.
 constexpr result<run_flops> flops_of_ends(const layer_list& list, const training& t, const parallel& p,
-                                       const convention& counted) {
+                                          const convention& counted) {
   const auto numbers = numbers_of(setting_of_ends(list, part{}, t, p, counted));
   run_flops out;
   for_each_term(end_flop_terms, numbers, [&](const term_view& x) {
@@ -261,7 +261,7 @@ constexpr result<run_flops> flops_of_ends(const layer_list& list, const training
 /// list.sizes.vocabulary to the padded size first.
 /// Errors: those of check; errc::undefined_value.
 [[nodiscard]] constexpr result<flop_count> count_flops(const layer_list& list, const training& t, const parallel& p,
-                                                    const convention& counted, const replay_set& replayed = {}) {
+                                                       const convention& counted, const replay_set& replayed = {}) {
   if (const auto ok = check(list); !ok) return ok.error();
   if (const auto ok = check(t); !ok) return ok.error();
   if (const auto ok = check(p); !ok) return ok.error();
@@ -291,8 +291,8 @@ constexpr result<run_flops> flops_of_ends(const layer_list& list, const training
 /// Bytes that one such layer keeps of one micro-batch on one rank, under the recompute of `p`.
 /// Errors: errc::undefined_value.
 [[nodiscard]] constexpr result<rational> layer_activation_bytes(const layer_list& list, const layer_blocks& blocks,
-                                                             const training& t, const parallel& p,
-                                                             const replay_set& replayed = {}) {
+                                                                const training& t, const parallel& p,
+                                                                const replay_set& replayed = {}) {
   const auto sum = detail::sum_over(blocks, {.sizes = list.sizes, .training = t, .parallel = p, .replayed = replayed},
                                     &block_terms::saved, true);
   if (!sum) return sum;
@@ -308,7 +308,7 @@ constexpr result<run_flops> flops_of_ends(const layer_list& list, const training
 ///
 ///     count_state_bytes(kimi, 131072, 2)
 [[nodiscard]] constexpr result<rational> count_state_bytes(const layer_list& list, std::int64_t length,
-                                                        std::int64_t element_bytes) {
+                                                           std::int64_t element_bytes) {
   rational sum = 0;
   const auto ok = detail::for_each_run(list, [&](const layer_blocks& blocks, std::int64_t count) -> result<void> {
     const block_setting all{.sizes = list.sizes, .training = {.sequence = length, .activation_bytes = element_bytes}};

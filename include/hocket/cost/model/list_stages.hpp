@@ -16,7 +16,7 @@ namespace hocket::inline HOCKET_ABI::cost {
 namespace detail {
 /// Ulysses gives each context-parallel rank whole heads.
 constexpr void check_heads(std::int64_t heads, std::int64_t kv_heads, const parallel& p,
-                        std::vector<named_division>& out) {
+                           std::vector<named_division>& out) {
   out.push_back({heads, p.tp, "attention heads over tp"});
   if (kv_heads > 0) out.push_back({(std::max)(kv_heads, p.tp), (std::min)(kv_heads, p.tp), "kv heads over tp"});
   if (p.cp_exchange != context_exchange::all_to_all) return;
@@ -79,8 +79,8 @@ constexpr void check_sizes(const Other&, const parallel&, std::vector<named_divi
 /// Errors: errc::bad_shape unless there are pp x vp sizes; errc::contradictory_field if they are not the list's layers,
 /// errc::out_of_range for a negative one, and without sizes those of check_even_stages. O(runs + stages).
 [[nodiscard]] constexpr result<std::vector<rank_layers>> layers_of_ranks(const layer_list& list, const parallel& p,
-                                                                      std::span<const std::int64_t> stage_sizes = {},
-                                                                      const replay_set& operations = {}) {
+                                                                         std::span<const std::int64_t> stage_sizes = {},
+                                                                         const replay_set& operations = {}) {
   const recompute_choice how{p.recompute, operations};
   const std::int64_t stages = p.pp * p.vp, all = list.layer_count();
   if (!stage_sizes.empty() && static_cast<std::int64_t>(stage_sizes.size()) != stages)
@@ -120,7 +120,7 @@ constexpr void check_sizes(const Other&, const parallel&, std::vector<named_divi
 
 /// FLOPs that one layer of a run does again, over all sequences of a step. Errors: errc::undefined_value.
 [[nodiscard]] constexpr result<rational> flops_again(const layer_list& list, const rank_run& run, const training& t,
-                                                  const parallel& p, const convention& counted) {
+                                                     const parallel& p, const convention& counted) {
   block_setting one{.on_rank = {.layers = 1},
                     .sizes = list.sizes,
                     .training = t,
@@ -151,7 +151,7 @@ constexpr layer_blocks copies_on(const rank_layers& on) {
 /// Parameters that one rank holds of a list: of weights that blocks of another rank have counted, its own copy. Errors:
 /// errc::undefined_value, errc::overflow.
 [[nodiscard]] constexpr result<rank_parameters> count_rank_parameters(const layer_list& list, const rank_layers& on,
-                                                                   const parallel& p) {
+                                                                      const parallel& p) {
   const setting ends = detail::setting_of_ends(list, on.ends, {}, p, {});
   const auto of_ends = rank_total(end_parameter_terms, numbers_of(ends));
   if (!of_ends) return of_ends.error();
@@ -172,7 +172,7 @@ constexpr layer_blocks copies_on(const rank_layers& on) {
 ///
 ///     count_flops(list, t, p, convention::megatron(), *layers_of_ranks(list, p))->hardware_step
 [[nodiscard]] constexpr result<flop_count> count_flops(const layer_list& list, const training& t, const parallel& p,
-                                                    const convention& counted, std::span<const rank_layers> ranks) {
+                                                       const convention& counted, std::span<const rank_layers> ranks) {
   auto out = count_flops(list, t, p, counted);
   if (!out) return out.error();
   parallel ends = p;
@@ -263,8 +263,8 @@ constexpr result<rational> kept_by(const layer_list& list, const rank_run& run, 
   p.recompute = run.how.level;
   return layer_activation_bytes(list, run.blocks, t, p, run.how.operations);
 }
-constexpr result<rank_sizes> sizes_of(const layer_list& list, const rank_layers& on, const training& t, const parallel& p,
-                                   const rational& share) {
+constexpr result<rank_sizes> sizes_of(const layer_list& list, const rank_layers& on, const training& t,
+                                      const parallel& p, const rational& share) {
   rank_sizes out;
   const block_setting one_layer{.on_rank = {.layers = 1}, .sizes = list.sizes, .training = t, .parallel = p};
   rational largest_pass = 0;
@@ -303,8 +303,8 @@ constexpr result<rank_sizes> sizes_of(const layer_list& list, const rank_layers&
 /// Errors: errc::undefined_value, errc::overflow, with Muon those of muon_states_of_rank. Complexity: one pass over the
 /// formulas per run.
 [[nodiscard]] constexpr result<list_memory> memory_of_rank(const layer_list& list, const rank_layers& on,
-                                                        const training& t, const parallel& p,
-                                                        const held_share& in_flight) {
+                                                           const training& t, const parallel& p,
+                                                           const held_share& in_flight) {
   const auto layers = detail::sizes_of(list, on, t, p, in_flight.layers);
   if (!layers) return layers.error();
   const auto parameters = count_rank_parameters(list, on, p);

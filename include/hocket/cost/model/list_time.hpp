@@ -14,7 +14,7 @@ namespace hocket::inline HOCKET_ABI::cost {
 namespace detail {
 /// One layer as its formulas see it: a step of one micro-batch.
 constexpr block_setting setting_of_layer(const layer_list& list, const training& t, const parallel& p,
-                                      const recompute_choice& how) {
+                                         const recompute_choice& how) {
   block_setting all{.on_rank = {.layers = 1},
                     .sizes = list.sizes,
                     .training = t,
@@ -127,8 +127,7 @@ template <class Hardware = machine>
 ///     predict_step(list, t, p, machines::b200_fitted.rates)->tokens_per_second_per_device
 template <class Hardware = machine>
 [[nodiscard]] result<step_prediction> predict_step(const layer_list& list, const training& t, const parallel& p,
-                                                   const Hardware& on,
-                                                   std::span<const std::int64_t> stage_sizes = {}) {
+                                                   const Hardware& on, std::span<const std::int64_t> stage_sizes = {}) {
   if (const auto fits = check(list, t, p); !fits) return fits.error();
   const auto ranks = layers_of_ranks(list, p, stage_sizes);
   if (!ranks) return ranks.error();

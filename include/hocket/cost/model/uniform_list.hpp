@@ -53,8 +53,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// A model given by numbers of layers, as a list: layers without experts first, windowed layers spread evenly. Where its
-/// numbers do not fit together, the list says why to the caller of check (layer_list::refused). O(layers) with windows.
+/// A model given by numbers of layers, as a list: layers without experts first, windowed layers spread evenly. Where
+/// its numbers do not fit together, the list says why to the caller of check (layer_list::refused). O(layers) with
+/// windows.
 ///
 ///     static_assert(to_layers({.layers = 4, .hidden = 64, .heads = 4, .kv_heads = 4, .head_dim = 16, .ffn = 256})
 ///                       .layer_count() == 4);

@@ -69,9 +69,9 @@ template <work Work>
 /// used). The peak is an input: vendors' figures differ by type and sparsity. Preconditions: step_seconds > 0,
 /// peak_flops > 0.
 template <work Work>
-[[nodiscard]] constexpr result<utilization<Work>> utilization_of(const layer_list& m, const training& t, const parallel& p,
-                                                                 const convention& counted, seconds step_time,
-                                                                 double peak_flops) noexcept {
+[[nodiscard]] constexpr result<utilization<Work>> utilization_of(const layer_list& m, const training& t,
+                                                                 const parallel& p, const convention& counted,
+                                                                 seconds step_time, double peak_flops) noexcept {
   HOCKET_ASSERT(step_time.count() > 0 && peak_flops > 0);
   const auto f = count_flops(m, t, p, counted);
   if (!f) return f.error();
