@@ -90,8 +90,9 @@ std::vector<fs::path> files_below(const std::string& folder) {
 
 // One file of each content, the preferred one; a trace only where no table has the runs.
 void choose(rank_files& rank, std::vector<fs::path>& files) {
-  std::stable_sort(files.begin(), files.end(), [](const fs::path& a, const fs::path& b) {
-    return place_of_name(a.filename().string()) < place_of_name(b.filename().string());
+  std::sort(files.begin(), files.end(), [](const fs::path& a, const fs::path& b) {
+    const std::size_t x = place_of_name(a.filename().string()), y = place_of_name(b.filename().string());
+    return x != y ? x < y : a < b;
   });
   std::vector<content> taken;
   const auto has = [&](content what) { return std::find(taken.begin(), taken.end(), what) != taken.end(); };

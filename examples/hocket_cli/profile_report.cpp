@@ -221,7 +221,10 @@ std::vector<ascend::rank_link> links_of(const ascend::profile& p) {
   }
   std::vector<ascend::rank_link> out;
   for (auto& [key, sum] : sums) out.push_back(std::move(sum));
-  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.transit > b.transit; });
+  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
+    if (a.transit != b.transit) return a.transit > b.transit;
+    return std::tie(a.from, a.to, a.transport) < std::tie(b.from, b.to, b.transport);
+  });
   return out;
 }
 
