@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "plan_step.hpp"
 
-#include <hocket/cost/model/flops.hpp>
+#include <hocket/cost/model/list_time.hpp>
 #include <hocket/planner/schedule/solve.hpp>
 #include <hocket/planner/split/in_flight.hpp>
 #include <hocket/text/schedule_csv.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: a hardware policy needs `hocket::seconds time(const hocket::cost::work_item&) const`
 // The member that puts a time on work is misspelt.
-#include <hocket/cost/model/step_time.hpp>
+#include <hocket/cost/model/list_time.hpp>
 
 struct device {
 #ifdef CORRECTED

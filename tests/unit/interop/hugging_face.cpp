@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // config.json files as published, and what is said about those that are wrong.
 #include <hocket/core/message.hpp>
-#include <hocket/cost/model/parameters.hpp>
+#include <hocket/cost/model/list_cost.hpp>
 #include <hocket/interop/hugging_face.hpp>
 
 #include <fstream>
