@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Compares hocket with xla::HloReachabilityMap on HLO files, for all pairs of instructions: as built, with
-// restrictions, after control edges came and went, after fusions, after a replacement, after each of random calls in
-// random order; and in XLA's own combiner of all-reduces.
+// restrictions, after control edges came and went, after fusions, after a replacement. The same after each of random
+// calls in random order, and in XLA's own combiner of all-reduces.
 #include <algorithm>
 #include <cstdio>
 #include <memory>

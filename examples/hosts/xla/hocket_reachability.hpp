@@ -25,9 +25,8 @@
 namespace xla {
 
 // Answers every call as XLA's map does (of TensorFlow 2.21), in every order of calls. XLA's map is a matrix of bits
-// that a caller may set to anything; as long as the bits are the reachability of a graph without cycles, they are kept
-// as a dag, which is smaller and learns of new edges sooner. The first call after which they are not makes it the
-// matrix.
+// that a caller may set to anything. As long as they are the reachability of a graph without cycles, they are kept as a
+// dag, which is smaller and takes new edges faster. The first call after which they are not makes it the matrix.
 class HocketReachabilityMap {
  public:
   using Index = std::size_t;
@@ -47,7 +46,7 @@ class HocketReachabilityMap {
     hlo_order order(*computation);
     if (const hocket::result<void> built = map->dag_.assign(*computation, order); !built)
       LOG(FATAL) << computation->name() << ": " << message(built.error());  // a post order has no cycle
-    map->main_ = {computation->parent()->unique_id(), computation->unique_id()};
+    map->main_ = key(computation->parent()->unique_id(), computation->unique_id());
     map->indices_ = std::move(order.numbers);
     return map;
   }
