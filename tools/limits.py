@@ -57,15 +57,6 @@ class Files:
         return self.write("split.json", json.dumps({"version": 1, "ranks": 8, "micro_batches": 16, "capacity_gib": 80,
                                                     "layers": runs}))
 
-    def split_runs(self, layers):
-        """Runs of two layers, in turn of two kinds with three levels each: every stage has a front of its own."""
-        kinds = [{"time_us": 1000 + 7 * k, "weights_bytes": 1, "levels": [
-            {"bytes": 977 - 13 * k, "extra_us": 0}, {"bytes": 401 + k, "extra_us": 31 + k}, {"bytes": 10, "extra_us": 101}]}
-            for k in range(2)]
-        runs = [{"count": 2, **kinds[i % 2]} for i in range(layers // 2)]
-        return self.write("split.json", json.dumps({"version": 1, "ranks": 8, "micro_batches": 16,
-                                                    "capacity_bytes": 400000, "layers": runs}))
-
     def ops(self, count):
         rows = (f"{i},0,compute,{i - 1 if i else ''},{i}\n" for i in range(count))
         return self.write("ops.csv", "op,stream,kind,reads,writes\n", rows)
@@ -194,8 +185,6 @@ def cases(f):
          lambda: ["cost", "report", "--model", f.model((1 << 20) + 1)]),
         ("layers of a split", "4,096", lambda: ["planner", "split", "--problem", f.split(4096)],
          lambda: ["planner", "split", "--problem", f.split(4097)]),
-        ("the same, in runs of two kinds", "4,096", lambda: ["planner", "split", "--problem", f.split_runs(4096)],
-         lambda: ["planner", "split", "--problem", f.split_runs(4098)]),
         ("ops of a dump with its calls followed", "2²⁰, and 256 for each of the dump", lambda: ["ir", "peak", f.doubling(20)],
          lambda: ["ir", "peak", f.doubling(25)]),
     ]
