@@ -180,7 +180,7 @@ class recompute_reader {
     for (std::uint32_t n = 0; n < program_.node_count(); ++n) {
       std::size_t marks = 0;
       program_.for_each_attribute(n, [&](std::string_view key, std::string_view) {
-        marks += key == "recompute" ? 1 : 0;
+        if (key == "recompute") ++marks;
         has_run = has_run || key == "recompute_sub_graph" || key == "need_cse_after_recompute";
       });
       has_run = has_run || marks > 1;
