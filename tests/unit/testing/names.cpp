@@ -37,9 +37,10 @@ TEST_CASE("enumerators are printed by their names", "[testing]") {
   check_names<cost::origin>({"definition", "published", "derived", "estimated"});
   check_names<cost::collective>({"none", "all_reduce", "reduce_scatter", "all_gather", "all_to_all", "send"});
   check_names<cost::axis>({"tensor", "context", "expert", "pipeline", "data"});
-  check_names<launch::host_status>({"ok", "an op returned a failure code", "an op threw an exception",
-                                    "wait on an event that was never recorded", "out of memory: nothing was enqueued",
-                                    "cancelled: ops that had not begun were skipped", "unknown status"});
+  check_names<launch::host_status>(
+      {"ok", "an op returned a failure code", "an op threw an exception", "wait on an event that was never recorded",
+       "out of memory: nothing was enqueued", "cancelled: ops that had not begun were skipped",
+       "the process was forked: the streams have no threads in the child", "unknown status"});
   check_names<launch::device_state>(
       {"ready", "no driver", "the driver is older than the runtime", "the driver is a stub, good for linking only",
        "no device", "the runtime is not initialised", "the runtime reports another error", "unknown state"});

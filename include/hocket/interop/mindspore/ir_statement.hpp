@@ -225,6 +225,18 @@ struct ir_attribute_view {
   return ir_attribute_view{key, value};
 }
 
+namespace detail {
+// What is called may be a constant with brackets of its own: Tensor(...)(%9).
+inline result<std::string_view> scan_operands(line_scanner& in, ir_statement_view& out) {
+  const std::size_t begin = in.at() - out.operation.size();
+  for (;;) {
+    const auto operands = in.bracketed();
+    if (!operands || in.done() || in.rest().front() != '(') return operands;
+    out.operation = out.text.substr(begin, in.at() - begin);
+  }
+}
+}  // namespace detail
+
 /// Reads the first line of a statement; types and scope are on the lines after it.
 /// Errors, each with line and column: errc::malformed, errc::unclosed_bracket, errc::mismatched_bracket.
 /// Complexity: linear in the line.
@@ -236,12 +248,7 @@ struct ir_attribute_view {
   in.skip_spaces();
   if (const auto ok = detail::scan_result(in, out); !ok) return ok.error();
   if (const auto ok = detail::scan_operation(in, out); !ok) return ok.error();
-  const std::size_t begin = in.at() - out.operation.size();
-  auto operands = in.bracketed();
-  while (operands && !in.done() && in.rest().front() == '(') {  // what is called is a constant: Tensor(...)(%9)
-    out.operation = text.substr(begin, in.at() - begin);
-    operands = in.bracketed();
-  }
+  const auto operands = detail::scan_operands(in, out);
   if (!operands) return operands.error();
   out.operands = detail::trim(*operands);
   if (const auto ok = detail::scan_attributes(in, out); !ok) return ok.error();
