@@ -357,10 +357,16 @@ std::string plan_as_json(const plan_input& in, const step_plan& p) {
   if (has_predicted_step(p)) out["predicted_step"] = predicted_step_as_json(in, p);
   if (p.split) out["split"] = split_as_json(in, *p.split);
   ordered_json memory = ordered_json::array();
+  const auto whole = [](const cost::rational& x) { return static_cast<std::int64_t>(x.ceiling().num()); };
   for (const auto& m : p.cost.memory)
     memory.push_back({{"rank", m.on_rank.rank},
+                      {"layers", m.on_rank.layers},
                       {"fits", in.fits(m)},
-                      {"peak_bytes", static_cast<std::int64_t>(m.peak.total_bytes().ceiling().num())},
+                      {"static_bytes", whole(m.peak.static_bytes)},
+                      {"activation_bytes", whole(m.peak.kept_bytes)},
+                      {"moment_bytes", whole(m.peak.workspace_bytes + m.peak.transient_bytes())},
+                      {"peak_bytes", whole(m.peak.total_bytes())},
+                      {"left_bytes", in.memory.usable().count() - whole(m.peak.total_bytes())},
                       {"moment", to_string(m.peak.moment())}});
   out["memory_limit_bytes"] = in.memory.capacity.count();
   out["memory_reserve_bytes"] = in.memory.reserve.count();

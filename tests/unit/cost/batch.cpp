@@ -61,9 +61,9 @@ TEST_CASE("a list holds what its terms hold: values, text, order", "[cost]") {
                                        choose(zero_level, 1, 1, dp * 2, 1), squared(s));
   const auto both = cost::terms(weights, experts);
   for (const std::int64_t expert : {501, 0}) {
-    const cost::rank_parameters n{.dense = 1'000'003, .expert = expert};
+    const cost::rank_parameters held{.dense = 1'000'003, .expert = expert};
     const cost::parallel p{.tp = 2, .dp = 3, .ep = 1, .zero = cost::zero::gradients};
-    const cost::environment numbers(n, t, p);
+    const cost::environment numbers(held, t, p);
     std::vector<std::string> lines;
     cost::for_each_term(both, numbers, [&](const cost::term_view& x) {
       lines.push_back(std::string(x.name) + ": " + print(x.formula) + " over " + print(x.split) + ", " +
@@ -79,10 +79,10 @@ TEST_CASE("a list holds what its terms hold: values, text, order", "[cost]") {
     CHECK(cost::total(both, numbers).value() == cost::rational(2'000'006 + 4 * expert));
     CHECK(cost::rank_total(both, numbers).value() == cost::rational(1'000'003) + cost::rational(expert * 4) / 6);
   }
-  const cost::rank_parameters n{.dense = 1'000'003, .expert = 501};
+  const cost::rank_parameters held{.dense = 1'000'003, .expert = 501};
   // A number that cannot be had names the term, as ever.
   const cost::parallel none{.dp = 0, .zero = cost::zero::weights};
-  const auto failed = cost::rank_total(cost::static_memory_terms, cost::environment(n, t, none));
+  const auto failed = cost::rank_total(cost::static_memory_terms, cost::environment(held, t, none));
   REQUIRE(!failed);
   CHECK(failed.error().code == hocket::errc::undefined_value);
 }

@@ -99,8 +99,8 @@ TEST_CASE("every printed line comes to the value it is printed with", "[cost]") 
     const cost::block_setting layer{
         .on_rank = {.layers = 8}, .sizes = list.sizes, .training = step, .counted = {.attention = attention}};
     for (const auto& blocks : {list.layers.front().blocks, list.layers.back().blocks})
-      for (const cost::block& b : blocks)
-        cost::visit_block(b, layer, [&](const cost::block_terms& lists, const cost::numbers_view& numbers) {
+      for (const cost::block& each : blocks)
+        cost::visit_block(each, layer, [&](const cost::block_terms& lists, const cost::numbers_view& numbers) {
           check_all(lists.parameters, numbers);
           check_all(lists.expert_parameters, numbers);
           check_all(lists.forward, numbers);
@@ -249,8 +249,8 @@ TEST_CASE("packed documents: pairs within the window are those counted one by on
       const auto t = cost::packed({.sequence = 12}, documents, window);
       REQUIRE(t);
       std::int64_t pairs = 0, exact = 0;
-      for (const std::int64_t n : documents)
-        for (std::int64_t x = 0; x < n; ++x)
+      for (const std::int64_t length : documents)
+        for (std::int64_t x = 0; x < length; ++x)
           for (std::int64_t y = 0; y <= x; ++y) {
             ++exact;
             pairs += x - y < window ? 1 : 0;

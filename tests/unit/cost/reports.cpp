@@ -269,6 +269,14 @@ void check_part(const cost::report& r, const by_name& sums, const std::string& g
   if (!head) CHECK(close(sums.lines.at(kind + ", exposed communication"), times * took.exposed.count()));
 }
 
+/// Layers of a rank that are as those of a run: chunks have runs of their own.
+std::int64_t layers_like(const cost::rank_layers& on, const cost::rank_run& run) {
+  std::int64_t count = 0;
+  for (const cost::rank_run& each : on.layers)
+    if (each.place == run.place && each.blocks == run.blocks && each.how == run.how) count += each.count;
+  return count;
+}
+
 void check_seconds(const seconds_case& x) {
   cost::report r;
   const cost::layer_list list = x.m;
@@ -290,7 +298,7 @@ void check_seconds(const seconds_case& x) {
         module ? "seconds of a prediction module, per micro-batch" : "seconds of a layer, per micro-batch";
     const std::string kind = module ? "prediction" : experts ? "experts" : "dense";
     check_part(r, sums, group + suffix, kind + suffix,
-               cost::time_of_layer(list, run.blocks, step, x.p, x.on, run.how).value(), run.count);
+               cost::time_of_layer(list, run.blocks, step, x.p, x.on, run.how).value(), layers_like(busiest, run));
   }
   if (busiest.ends.last)
     check_part(r, sums, "seconds of head and loss, per micro-batch", "head",
