@@ -305,7 +305,7 @@ class collective_reader {
     }
   }
   [[nodiscard]] std::string weight_text(std::uint32_t n) const {
-    std::string weight = text_of(n, "mirror_user_id");
+    const std::string weight = text_of(n, "mirror_user_id");
     return weight.empty() ? "a weight" : weight;
   }
   // How the ranks cut the op's operands, as the dump writes it; empty if it does not.

@@ -84,8 +84,10 @@ class host_backend {
   /// Finishes what is queued, then joins the threads: an op that never ends holds it up for ever. See `cancel`.
   ~host_backend() {
     if (shared_ != nullptr && shared_->is_forked()) {  // nothing to wait for; what belongs to the threads is leaked
-      for (auto& w : workers_) (void)w.release();
-      (void)shared_.release();
+      for (auto& w : workers_) {
+        [[maybe_unused]] const auto* const worker = w.release();
+      }
+      [[maybe_unused]] const auto* const shared = shared_.release();
       return;
     }
     for (auto& w : workers_) {
