@@ -439,7 +439,7 @@ hocket_status make_plan(const hocket_graph& g, std::span<const hocket::stream_id
 }
 
 // The host's functions as a backend. Its handles are the plan's own numbers, which the host maps to what it has.
-// Functions of C throw nothing, but C++ may stand behind the pointer: an exception ends the drive like a status would.
+// A callback may be written in C++ and throw. The exception ends the drive as a failure status would.
 struct host_functions {
   using stream_type = hocket::stream_id;
   using event_type = hocket::event_id;

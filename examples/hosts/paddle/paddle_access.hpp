@@ -279,7 +279,7 @@ class storage_access {
   }
 
   // What the ops of an instruction's blocks write in place, and what they take from a stack, is reported by Paddle
-  // under the name that the op uses: the storage behind it may have others.
+  // under the name that the op uses. The same storage may have other names.
   void note_inner_ops(std::size_t i, ::pir::Operation& op, value_storage& storage, numbering& numbers) {
     const auto note = [&](::pir::Value value, variables_of_op& to) {
       for (std::uint32_t k = 0; k < tensor_count(value); ++k)

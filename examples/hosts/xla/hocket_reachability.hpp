@@ -311,8 +311,8 @@ class HocketReachabilityMap {
     for (const HloInstruction* const after : i->control_successors()) f(after);
   }
 
-  // New predecessors alone. Users whose row changes with it must be what their own predecessors say, and all that the
-  // dag would change must be among them: XLA stops at what is not. False, and nothing changes, if it is not so.
+  // For new predecessors only. The row of each user that changes must follow from the user's predecessors, and the dag
+  // may change no other rows, since XLA updates no others. Returns false and changes nothing otherwise.
   bool GrowThrough(const HloInstruction* instruction) {
     std::vector<Index> before;
     if (!PredecessorsOf(instruction, before)) return false;

@@ -174,13 +174,7 @@ inline void add_layer_lines(report& out, const layer_list& list, const training&
     add_block_lines(&block_terms::whole_step, out, "FLOPs of both passes" + suffix, kinds[at].blocks, all);
   }
   for (const recomputed_kind& x : choices) {
-    block_setting one{.on_rank = {.layers = 1},
-                      .sizes = list.sizes,
-                      .training = t,
-                      .parallel = p,
-                      .counted = counted,
-                      .replayed = x.how.operations};
-    one.parallel.recompute = x.how.level;
+    const block_setting one = setting_of_layer(list, x.how, t, p, counted);
     const layer_blocks& blocks = kinds[x.kind].blocks;
     const std::string suffix = suffix_of(kinds, choices, x);
     add_block_lines(&block_terms::saved, out, "kept by one layer" + suffix, blocks, one);

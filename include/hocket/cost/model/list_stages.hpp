@@ -118,17 +118,24 @@ constexpr void check_sizes(const Other&, const parallel&, std::vector<named_divi
   return out;
 }
 
+namespace detail {
+/// What the formulas of one layer read that is recomputed in this way.
+[[nodiscard]] constexpr block_setting setting_of_layer(const layer_list& list, const recompute_choice& how,
+                                                       const training& t, parallel p, const convention& counted) {
+  p.recompute = how.level;
+  return {.on_rank = {.layers = 1},
+          .sizes = list.sizes,
+          .training = t,
+          .parallel = p,
+          .counted = counted,
+          .replayed = how.operations};
+}
+}  // namespace detail
+
 /// FLOPs that one layer of a run does again, over all sequences of a step. Errors: errc::undefined_value.
 [[nodiscard]] constexpr result<rational> flops_again(const layer_list& list, const rank_run& run, const training& t,
                                                      const parallel& p, const convention& counted) {
-  block_setting one{.on_rank = {.layers = 1},
-                    .sizes = list.sizes,
-                    .training = t,
-                    .parallel = p,
-                    .counted = counted,
-                    .replayed = run.how.operations};
-  one.parallel.recompute = run.how.level;
-  const auto flops = detail::flops_of_run(run.blocks, one);
+  const auto flops = detail::flops_of_run(run.blocks, detail::setting_of_layer(list, run.how, t, p, counted));
   if (!flops) return flops.error();
   return flops->again;
 }
