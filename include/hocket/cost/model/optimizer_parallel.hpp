@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <hocket/core/result.hpp>
+#include <hocket/cost/model/model.hpp>
 #include <hocket/cost/model/parallel.hpp>
 #include <hocket/cost/model/part.hpp>
 #include <hocket/cost/model/training.hpp>
