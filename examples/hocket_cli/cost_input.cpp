@@ -105,10 +105,11 @@ void need_rates(const machine_input& on, bool has_experts, const cost::parallel&
     double rate;
     const char* key;
   };
-  for (const need x : {need{p.tp > 1 || p.cp > 1, on.rates.tensor_bytes, "tensor_bytes"},
-                       {has_experts && p.ep > 1, on.rates.expert_bytes, "expert_bytes"},
-                       {p.pp > 1, on.rates.pipeline_bytes, "pipeline_bytes"},
-                       {p.dp > 1 || p.cp > 1, on.rates.data_bytes, "data_bytes"},
+  const bool by_group = !on.rates.has_links();
+  for (const need x : {need{by_group && (p.tp > 1 || p.cp > 1), on.rates.tensor_bytes, "tensor_bytes"},
+                       {by_group && has_experts && p.ep > 1, on.rates.expert_bytes, "expert_bytes"},
+                       {by_group && p.pp > 1, on.rates.pipeline_bytes, "pipeline_bytes"},
+                       {by_group && (p.dp > 1 || p.cp > 1), on.rates.data_bytes, "data_bytes"},
                        {p.offload_optimizer || p.offload_activations, on.rates.host_bytes, "host_bytes"}})
     if (x.needed && x.rate <= 0)
       fail(std::string(file) + ": machine \"" + on.name + "\" has no \"" + x.key + "\", which this step needs");
@@ -158,63 +159,120 @@ model_input read_model(const json& config, std::string_view file) {
   return out;
 }
 
-machine_input read_machine(const json& machine, std::string_view file, const std::string& path) {
-  static constexpr const cost::machine_data* shipped[] = {&cost::machines::b200_fitted, &cost::machines::a100_peak,
-                                                          &cost::machines::guide_device};
-  if (machine.is_string()) {
-    // The name alone, looked up as a choice so that a wrong one is answered with those there are.
-    const json wrapped{{"machine", machine}};
-    const cost::machine_data& found = *shipped[json_object(wrapped, file, path, {"machine"})
-                                                   .choice("machine", {"b200_fitted", "a100_peak", "guide_device"})];
-    return {std::string(found.name), std::string(found.source), found.rates, found.worst_error};
+namespace {
+
+// The machine of a name, looked up as a choice so that a wrong one is answered with those there are.
+machine_input named_machine(const json_object& in, const char* key) {
+  std::vector<std::string_view> keys;
+  for (const cost::machines::named_machine& each : cost::machines::all) keys.push_back(each.key);
+  const cost::machine_data& found = cost::machines::all[in.choice(key, keys)].data;
+  return {std::string(found.name), std::string(found.source), found.rates, found.worst_error};
+}
+
+// "links": the levels of links between devices, from the innermost.
+void read_links(const json_object& in, cost::machine& rates) {
+  constexpr std::int64_t most_ranks = std::int64_t{1} << 31;
+  const json& levels = in.at("links");
+  if (!levels.is_array() || levels.empty() || levels.size() > cost::most_link_levels)
+    in.fail_at("links", "must be a list of 1 to " + std::to_string(cost::most_link_levels) + " levels");
+  std::int64_t inner = 0;
+  for (std::size_t at = 0; at < levels.size(); ++at) {
+    const json_object level(levels[at], in.file(), in.name("links") + "[" + std::to_string(at) + "]",
+                            {"ranks", "bytes", "seconds"});
+    cost::link_level& to = rates.links[at];
+    to.ranks = level.integer("ranks", inner + 1, most_ranks);
+    to.bytes = level.positive("bytes");
+    to.seconds = level.not_negative_or("seconds", 0);
+    inner = to.ranks;
   }
-  const json_object in(machine, file, path.empty() ? "machine" : path + ".machine",
-                       {"name", "source", "gemm_flops", "attention_flops", "memory_bytes", "tensor_bytes",
-                        "expert_bytes", "pipeline_bytes", "data_bytes", "host_bytes", "data_overlap", "expert_overlap",
-                        "host_overlap", "load_seconds", "post_seconds", "launch_seconds", "launches"});
+  for (std::size_t at = levels.size(); at < cost::most_link_levels; ++at) rates.links[at] = {};
+}
+
+struct machine_number {
+  const char* key;
+  double cost::machine::* member;
+};
+// Rates of no machine would print figures without digits that mean something.
+constexpr double least_rate = 1, most_rate = 1e30, most_other = 1e9;
+constexpr machine_number machine_rates[] = {
+    {"gemm_flops", &cost::machine::gemm_flops},     {"attention_flops", &cost::machine::attention_flops},
+    {"memory_bytes", &cost::machine::memory_bytes}, {"tensor_bytes", &cost::machine::tensor_bytes},
+    {"expert_bytes", &cost::machine::expert_bytes}, {"pipeline_bytes", &cost::machine::pipeline_bytes},
+    {"data_bytes", &cost::machine::data_bytes},     {"host_bytes", &cost::machine::host_bytes},
+    {"fp8_flops", &cost::machine::fp8_flops},       {"mxfp8_flops", &cost::machine::mxfp8_flops},
+    {"nvfp4_flops", &cost::machine::nvfp4_flops}};
+constexpr machine_number machine_others[] = {{"cores", &cost::machine::cores},
+                                             {"block_rows", &cost::machine::block_rows},
+                                             {"block_columns", &cost::machine::block_columns},
+                                             {"block_seconds", &cost::machine::block_seconds},
+                                             {"tensor_overlap", &cost::machine::tensor_overlap},
+                                             {"context_overlap", &cost::machine::context_overlap},
+                                             {"pipeline_overlap", &cost::machine::pipeline_overlap},
+                                             {"data_overlap", &cost::machine::data_overlap},
+                                             {"expert_overlap", &cost::machine::expert_overlap},
+                                             {"host_overlap", &cost::machine::host_overlap},
+                                             {"load_seconds", &cost::machine::load_seconds},
+                                             {"post_seconds", &cost::machine::post_seconds},
+                                             {"launch_seconds", &cost::machine::launch_seconds},
+                                             {"launches", &cost::machine::launches},
+                                             {"expert_launches", &cost::machine::expert_launches},
+                                             {"kernel_seconds", &cost::machine::kernel_seconds},
+                                             {"spread", &cost::machine::spread}};
+
+void read_numbers(const json_object& in, cost::machine& rates) {
+  for (const machine_number& x : machine_rates) {
+    if (!in.has(x.key)) continue;
+    const double value = in.positive(x.key);
+    if (value < least_rate || value > most_rate) in.fail_at(x.key, "must be from 1 to 1e30 a second");
+    rates.*x.member = value;
+  }
+  for (const machine_number& x : machine_others) {
+    if (!in.has(x.key)) continue;
+    const double value = in.number(x.key);
+    if (value < 0 || value > most_other) in.fail_at(x.key, "must be from 0 to 1e9");
+    if (std::string_view(x.key).ends_with("_overlap") && value > 1) in.fail_at(x.key, "must be at most 1");
+    if (std::string_view(x.key).starts_with("block_") && value == 0 && std::string_view(x.key) != "block_seconds")
+      in.fail_at(x.key, "must be above 0");
+    rates.*x.member = value;
+  }
+}
+
+}  // namespace
+
+machine_input read_machine(const json& machine, std::string_view file, const std::string& path) {
+  if (machine.is_string()) {
+    const json wrapped{{"machine", machine}};
+    return named_machine(json_object(wrapped, file, path, {"machine"}), "machine");
+  }
+  std::vector<std::string_view> keys{"name", "source", "from", "links", "sends_once"};
+  for (const machine_number& x : machine_rates) keys.emplace_back(x.key);
+  for (const machine_number& x : machine_others) keys.emplace_back(x.key);
+  const json_object in(machine, file, path.empty() ? "machine" : path + ".machine", keys);
   machine_input out;
+  if (in.has("from")) out = named_machine(in, "from");
   out.name = in.text("name");
   out.source = in.text("source");
   if (out.source.empty()) in.fail_at("source", "is empty: say where the numbers come from");
   for (const char* key : {"name", "source"})
     if (!hocket::is_printable(in.text(key))) in.fail_at(key, "has a control character");
-  // Rates of no machine would print figures without digits that mean something.
-  constexpr double least_rate = 1, most_rate = 1e30, most_other = 1e9;
-  const auto rate = [&](const char* key) {
-    const double value = in.positive(key);
-    if (value < least_rate || value > most_rate) in.fail_at(key, "must be from 1 to 1e30 a second");
-    return value;
-  };
   cost::machine& rates = out.rates;
-  rates.gemm_flops = rate("gemm_flops");
-  rates.attention_flops = in.has("attention_flops") ? rate("attention_flops") : rates.gemm_flops;
-  rates.memory_bytes = rate("memory_bytes");
-  struct optional_rate {
-    const char* key;
-    double& value;
-  };
-  for (const optional_rate x : {optional_rate{"tensor_bytes", rates.tensor_bytes},
-                                {"expert_bytes", rates.expert_bytes},
-                                {"pipeline_bytes", rates.pipeline_bytes},
-                                {"data_bytes", rates.data_bytes},
-                                {"host_bytes", rates.host_bytes}})
-    if (in.has(x.key)) x.value = rate(x.key);
-  for (const optional_rate x : {optional_rate{"data_overlap", rates.data_overlap},
-                                {"expert_overlap", rates.expert_overlap},
-                                {"host_overlap", rates.host_overlap},
-                                {"load_seconds", rates.load_seconds},
-                                {"post_seconds", rates.post_seconds},
-                                {"launch_seconds", rates.launch_seconds},
-                                {"launches", rates.launches}}) {
-    if (!in.has(x.key)) continue;
-    x.value = in.number(x.key);
-    if (x.value < 0 || x.value > most_other) in.fail_at(x.key, "must be from 0 to 1e9");
-    if (std::string_view(x.key).ends_with("_overlap") && x.value > 1) in.fail_at(x.key, "must be at most 1");
-  }
+  if (!in.has("from"))
+    for (const char* key : {"gemm_flops", "memory_bytes"}) static_cast<void>(in.at(key));
+  read_numbers(in, rates);
+  if (!in.has("from") && !in.has("attention_flops")) rates.attention_flops = rates.gemm_flops;
+  if (in.has("links")) read_links(in, rates);
+  rates.sends_once = in.boolean_or("sends_once", rates.sends_once);
   return out;
 }
 
 namespace {
+
+// A machine that does not know the format is refused where the format is chosen.
+void need_precision(const json_object& in, const machine_input& on, cost::precision format) {
+  if (cost::product_flops(on.rates, format) > 0) return;
+  in.fail_at("precision", "is " + std::string(to_string(format)) + ", of which machine \"" + on.name + "\" has no \"" +
+                              std::string(to_string(format)) + "_flops\"");
+}
 
 // Fields of recompute_lists; `taken` says whether "recompute" is a level here, for the caller to read.
 void take_lists(const json_object& in, recompute_lists& lists, bool level_is_here) {
@@ -259,6 +317,8 @@ training_input read_training(const json& training, const cost::layer_list& model
                         "workspace",
                         "document_lengths",
                         "machine",
+                        "precision",
+                        "dispatch",
                         lists != nullptr ? "recompute" : "version",
                         lists != nullptr ? "select_recompute" : "version"});
   training_input out;
@@ -278,7 +338,10 @@ training_input read_training(const json& training, const cost::layer_list& model
   t.fused_loss = in.boolean_or("fused_loss", t.fused_loss);
   t.fused_activation = in.boolean_or("fused_activation", t.fused_activation);
   if (in.has("document_lengths")) t = with_documents(in, t, model);
+  t.precision = static_cast<cost::precision>(in.choice_or("precision", {"bf16", "fp8", "mxfp8", "nvfp4"}, 0));
+  if (in.has("dispatch")) t.dispatch_bytes = type_bytes(in, "dispatch", 0);
   if (in.has("machine")) out.on = read_machine(in.at("machine"), file, path);
+  if (out.on) need_precision(in, *out.on, t.precision);
   out.padded_vocabulary = size_or(in, "padded_vocabulary", 0);
   out.predictions = in.integer_or("predictions", 0, 0, 64);
   out.counted.attention = static_cast<cost::attention_count>(

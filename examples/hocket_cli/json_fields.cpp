@@ -28,7 +28,7 @@ std::string shown(const json& value) {
 }
 
 json_object::json_object(const json& value, std::string_view file, std::string path,
-                         std::initializer_list<std::string_view> keys)
+                         std::span<const std::string_view> keys)
     : value_(value), file_(file), path_(std::move(path)) {
   const std::string what = path_.empty() ? "the file" : "\"" + path_ + "\"";
   if (!value.is_object()) fail(std::string(file) + ": " + what + " must be an object");
@@ -146,7 +146,7 @@ std::string json_object::line_or(const char* key, const std::string& otherwise) 
   return line;
 }
 
-std::size_t json_object::choice(const char* key, std::initializer_list<std::string_view> names) const {
+std::size_t json_object::choice(const char* key, std::span<const std::string_view> names) const {
   const std::string found = text(key);
   std::string all;
   std::size_t i = 0;

@@ -5,8 +5,10 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace hocket_cli {
@@ -18,7 +20,10 @@ class json_object {
   /// @param file  name of the file
   /// @param path  of the object in the file, "" for the file itself
   json_object(const nlohmann::json& value, std::string_view file, std::string path,
-              std::initializer_list<std::string_view> keys);
+              std::span<const std::string_view> keys);
+  json_object(const nlohmann::json& value, std::string_view file, std::string path,
+              std::initializer_list<std::string_view> keys)
+      : json_object(value, file, std::move(path), std::span(keys.begin(), keys.size())) {}
 
   [[nodiscard]] bool has(const char* key) const { return value_.contains(key); }
   /// The member; fails if it is missing.
@@ -48,7 +53,10 @@ class json_object {
   /// A text that is_printable(), for reports that people read line by line.
   [[nodiscard]] std::string line_or(const char* key, const std::string& otherwise) const;
   /// The index of the member's text among `names`.
-  [[nodiscard]] std::size_t choice(const char* key, std::initializer_list<std::string_view> names) const;
+  [[nodiscard]] std::size_t choice(const char* key, std::span<const std::string_view> names) const;
+  [[nodiscard]] std::size_t choice(const char* key, std::initializer_list<std::string_view> names) const {
+    return choice(key, std::span(names.begin(), names.size()));
+  }
   [[nodiscard]] std::size_t choice_or(const char* key, std::initializer_list<std::string_view> names,
                                       std::size_t otherwise) const;
 

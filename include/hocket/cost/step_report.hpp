@@ -5,6 +5,7 @@
 #include <hocket/cost/report.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 namespace hocket::inline HOCKET_ABI::cost {
 
@@ -50,43 +51,57 @@ inline void add_seconds(report& out, std::string_view group, std::string name, f
   add_seconds(out, group, std::move(name), e, numbers, real(e, numbers), source, how);
 }
 
-/// The letter of the rate that prices an item.
-inline formula_view rate_of(const work_item& w) noexcept {
-  if (w.to_host) return letters::D_h;
+/// The rate that prices an item: its letter and its member.
+struct priced_by {
+  formula_view letter;
+  double machine::* member;
+};
+inline priced_by rate_of(const work_item& w) noexcept {
+  if (w.to_host) return {letters::D_h, &machine::host_bytes};
   if (w.kind == collective::none) {
-    if (w.flops.value > 0) return inside_attention(w.by) ? letters::P_a : letters::P_g;
-    return letters::M;
+    if (!(w.flops.value > 0)) return {letters::M, &machine::memory_bytes};
+    if (inside_attention(w.by)) return {letters::P_a, &machine::attention_flops};
+    return {letters::P_g, &machine::gemm_flops};
   }
   switch (w.over) {
     case axis::tensor:
-    case axis::context: return letters::D_t;
-    case axis::expert: return letters::D_e;
-    case axis::pipeline: return letters::D_p;
+    case axis::context: return {letters::D_t, &machine::tensor_bytes};
+    case axis::expert: return {letters::D_e, &machine::expert_bytes};
+    case axis::pipeline: return {letters::D_p, &machine::pipeline_bytes};
     case axis::data: break;
   }
-  return letters::D_d;
+  return {letters::D_d, &machine::data_bytes};
+}
+/// The machine with the rate that an item reaches: that of its shape, its format, its links.
+inline machine reached(const machine& on, const work_item& w, double took) noexcept {
+  machine out = on;
+  const double amount = w.flops.value + w.bytes.value, rate = amount / took;
+  double& known = out.*rate_of(w).member;
+  if (std::abs(rate - known) > 1e-9 * known) known = rate;
+  return out;
 }
 inline constexpr std::string_view schedule_source = "arXiv:2104.04473 section 2.2",
                                   flow_shop = "flow shop of two machines";
 
-/// Work of one kind of layer, each term as amount / ranks / rate.
+/// Work of one kind of layer, each term as amount / ranks / the rate that it reaches.
 /// @param ways  by how many ranks the amounts are divided beside `split`; 1 is not printed
-inline void add_work(const term_list_view& list, report& out, std::string_view group, const numbers_view& numbers,
-                     const machine& on, formula_view ways) {
-  for_each_term(list, numbers, [&](const term_view& t) {
-    work_item item;
-    item.by = t.by;
-    (t.unit == powers_of<units::flops> ? item.flops.value : item.bytes.value) =
-        t.amount().real() / t.ranks().real() / real(ways, numbers);
-    if (item.flops.value + item.bytes.value == 0) return;
-    const made_formula of_rank = made_formula(t.formula) / t.split / ways;
-    const formula_view rate = rate_of(item);
-    const made_formula price = of_rank / rate;
-    const double once = time_of(on, item).count(), again = t.again().real();
-    add_seconds(out, group, std::string(t.name), price.view(), numbers, once, t.source, t.how);
-    if (again == 0) return;
-    const made_formula repeated = made_formula(t.also) * of_rank / rate;
-    add_seconds(out, group, std::string(t.name) + ", again", repeated.view(), numbers, again * once, t.source, t.how);
+/// @param with  calls f(const numbers_view&) with the numbers of a machine
+template <class With>
+void add_work(const term_list_view& list, report& out, std::string_view group, const training& t, const parallel& p,
+              const machine& on, formula_view ways, const With& with) {
+  with(on, [&](const numbers_view& numbers) {
+    for_each_term(list, numbers, [&](const term_view& x) {
+      const work_item item = compute_item(x, numbers, t, p, real(ways, numbers));
+      if (item.flops.value + item.bytes.value == 0) return;
+      const made_formula price = made_formula(x.formula) / x.split / ways / rate_of(item).letter;
+      const double once = time_of(on, item).count(), again = x.again().real();
+      with(reached(on, item, once), [&](const numbers_view& at) {
+        add_seconds(out, group, std::string(x.name), price.view(), at, once, x.source, x.how);
+        if (again == 0) return;
+        const made_formula repeated = made_formula(x.also) * price;
+        add_seconds(out, group, std::string(x.name) + ", again", repeated.view(), at, again * once, x.source, x.how);
+      });
+    });
   });
 }
 inline void add_traffic(report& out, std::string_view group, const setting& all, const machine& on) {
@@ -95,19 +110,24 @@ inline void add_traffic(report& out, std::string_view group, const setting& all,
     work_item item;
     item.to_host = all.parallel.offload_optimizer;
     item.bytes.value = t.amount().real() / t.ranks().real();
-    const made_formula price = made_formula(t.formula) / t.split / rate_of(item);
+    const made_formula price = made_formula(t.formula) / t.split / rate_of(item).letter;
     add_seconds(out, group, std::string(t.name), price.view(), numbers, time_of(on, item).count(), t.source, t.how);
   });
 }
-inline void add_wire(const term_list_view& list, report& out, std::string_view group, const numbers_view& numbers,
-                     const machine& on, layer_numbers* sums = nullptr) {
-  for_each_term(list, numbers, [&](const term_view& t) {
-    const work_item item = item_of(t);
-    if (item.bytes.value == 0) return;
-    const double took = time_of(on, item).count();
-    const made_formula price = made_formula(t.formula) / rate_of(item);
-    add_seconds(out, group, std::string(t.name), price.view(), numbers, took, t.source, t.how);
-    if (sums != nullptr) (item.over == axis::expert ? sums->expert_seconds : sums->wire_seconds) += took;
+/// What is sent, each term as amount / the rate that it reaches.
+template <class With>
+void add_wire(const term_list_view& list, report& out, std::string_view group, const parallel& p, const machine& on,
+              const With& with) {
+  with(on, [&](const numbers_view& numbers) {
+    for_each_term(list, numbers, [&](const term_view& x) {
+      const work_item item = item_of(x, p);
+      if (item.bytes.value == 0) return;
+      const double took = time_of(on, item).count();
+      const made_formula price = made_formula(x.formula) / rate_of(item).letter;
+      with(reached(on, item, took), [&](const numbers_view& at) {
+        add_seconds(out, group, std::string(x.name), price.view(), at, took, x.source, x.how);
+      });
+    });
   });
 }
 
@@ -120,17 +140,22 @@ inline result<void> add_layer_terms(report& out, const std::string& name, const 
   const bool cut = all.parallel.cp > 1;
   const formula_view ways = cut ? formula_view(letters::cp) : formula_view(one);
   const formula_view of_step = cut ? formula_view(thrice_cp) : formula_view(thrice);
-  for (const block& b : run.blocks)
-    visit_block(
-        b, all,
-        [&](const block_terms& lists, const numbers_view& numbers) {
-          add_work(lists.forward, out, name, numbers, on, ways);
-          add_work(lists.whole_step, out, name, numbers, on, of_step);  // of both passes: the forward pass is a third
-          add_work(lists.moved, out, name, numbers, on, one);
-          for (const auto* sent : {&lists.tensor_transfers, &lists.context_transfers, &lists.expert_transfers})
-            add_wire(*sent, out, name, numbers, on, &x);
-        },
-        on);
+  const training& t = all.training;
+  const parallel& p = all.parallel;
+  for (const block& b : run.blocks) {
+    const auto with = [&](const machine& some, const auto& f) {
+      visit_block(b, all, [&](const block_terms&, const numbers_view& numbers) { f(numbers); }, some);
+    };
+    visit_block(b, all, [&](const block_terms& lists, const numbers_view& numbers) {
+      add_work(lists.forward, out, name, t, p, on, ways, with);
+      add_work(lists.whole_step, out, name, t, p, on, of_step, with);  // of both passes: the forward pass is a third
+      add_work(lists.moved, out, name, t, p, on, one, with);
+      for (const auto* sent : {&lists.tensor_transfers, &lists.context_transfers, &lists.expert_transfers}) {
+        add_wire(*sent, out, name, p, on, with);
+        add_transfers(*sent, numbers, on, p, x);
+      }
+    });
+  }
   if (!all.parallel.offload_activations) return {};
   const auto kept = kept_by(list, run, all.training, all.parallel);
   if (!kept) return kept.error();
@@ -149,6 +174,8 @@ struct priced_lines {
 };
 inline layer_numbers numbers_of_lines(const priced_lines& of, const machine& on) {
   return {.compute_seconds = of.took.compute().count(),
+          .tensor_overlap = on.tensor_overlap,
+          .context_overlap = on.context_overlap,
           .expert_overlap = on.expert_overlap,
           .host_overlap = on.host_overlap,
           .forward_seconds = of.took.forward.count(),
@@ -164,6 +191,13 @@ inline void add_compute_sum(report& sums, const priced_lines& of, const numbers_
   add_seconds(sums, busiest_group, of.kind + ", compute", n_l * (T_f + T_b + T_g), numbers, "sum");
 }
 
+/// The backward pass: two products for each of the forward pass, by their own shapes, and the scores once more.
+inline void add_backward(report& out, const priced_lines& of, const numbers_view& numbers) {
+  if (real(scores_formed_again, numbers) > 0)
+    add_seconds(out, of.group, "scores formed again in the backward pass", scores_formed_again, numbers,
+                "arXiv:2205.14135");
+  add_seconds(out, of.group, "backward, T_b", 1 * letters::T_b, numbers, "sum over the terms' two products");
+}
 /// The lines of one kind of layer, and, in `sums`, what they add up to on their rank.
 inline result<void> add_layer_seconds(report& out, report& sums, const layer_list& list, const rank_run& run,
                                       const training& t, const parallel& p, const machine& on, const priced_lines& of) {
@@ -172,7 +206,7 @@ inline result<void> add_layer_seconds(report& out, report& sums, const layer_lis
   if (const auto ok = add_layer_terms(out, of.group, list, run, setting_of_layer(list, t, p, run.how), on, x); !ok)
     return ok;
   const environment numbers(x, p, t);
-  add_seconds(out, of.group, "backward, T_b", backward_of_layer, numbers, "arXiv:2205.14135");
+  add_backward(out, of, numbers);
   add_seconds(out, of.group, "exposed communication, T_x", exposed_of_layer, numbers, flow_shop);
   add_compute_sum(sums, of, numbers);
   add_seconds(sums, busiest_group, of.kind + ", exposed communication", n_l * T_x, numbers, "sum");
@@ -186,11 +220,12 @@ inline void add_head_seconds(report& out, report& sums, const layer_list& list, 
   setting all = setting_of_ends(list, {.first = false, .last = true}, t, p, {.attention = attention_count::window});
   all.training.global_batch = t.micro_batch;
   all.parallel.recompute = recompute::none;
-  const auto at = numbers_of(all, on);
-  add_work(end_flop_terms, out, of.group, at, on, p.cp > 1 ? formula_view(letters::cp) : formula_view(one));
-  add_work(moved_loss_terms, out, of.group, at, on, one);
+  const auto with = [&](const machine& some, const auto& f) { f(numbers_view(numbers_of(all, some))); };
+  const formula_view ways = p.cp > 1 ? formula_view(letters::cp) : formula_view(one);
+  add_work(end_flop_terms, out, of.group, all.training, p, on, ways, with);
+  add_work(moved_loss_terms, out, of.group, all.training, p, on, one, with);
   const environment numbers(numbers_of_lines(of, on), p, t);
-  add_seconds(out, of.group, "backward, T_b", backward_of_layer, numbers, "arXiv:2205.14135");
+  add_backward(out, of, numbers);
   add_compute_sum(sums, of, numbers);
 }
 /// How the lines of a run are called.
@@ -277,14 +312,17 @@ inline void add_parts(report& out, const step_numbers& x, const parallel& p, con
     detail::layer_numbers hop;
     const std::string_view between = "seconds between stages, per micro-batch";
     const std::size_t from = lines.lines.size();
-    detail::add_wire(pipeline_transfer_terms, lines, between, numbers_of(boundary, on), on);
+    const auto with = [&](const machine& some, const auto& f) { f(numbers_view(numbers_of(boundary, some))); };
+    detail::add_wire(pipeline_transfer_terms, lines, between, p, on, with);
     for (std::size_t at = from; at < lines.lines.size(); ++at) hop.hop_seconds += lines.lines[at].real_value;
+    hop.hop_seconds *= 1 - on.pipeline_overlap;
     detail::add_seconds(lines, between, "exposed, every chunk", letters::vp * letters::T_s, environment(hop, p), "sum");
   }
   all.parameters = step->update_parameters;
   detail::add_traffic(lines, "seconds of the optimizer", all, on);
   all.parameters = step->exchange_parameters;
-  detail::add_wire(data_transfer_terms, lines, "seconds over data-parallel ranks, per step", numbers_of(all, on), on);
+  const auto with = [&](const machine& some, const auto& f) { f(numbers_view(numbers_of(all, some))); };
+  detail::add_wire(data_transfer_terms, lines, "seconds over data-parallel ranks, per step", p, on, with);
   detail::add_parts(lines, step->numbers, p, t);
   for (report_line& line : lines.lines) out.lines.push_back(std::move(line));
   return step;

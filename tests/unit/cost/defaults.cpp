@@ -108,7 +108,8 @@ TEST_CASE("models, steps and splits of which nothing is said", "[cost][defaults]
   is_zero_but<cost::rank_parameters>();
   is_zero_but<cost::layer_parameters>();
   is_zero_but<cost::replay_set>({{"gather", 1}});
-  is_zero_but<cost::machine>({{"host_overlap", 1}});
+  is_zero_but<cost::machine>({{"host_overlap", 1}, {"block_rows", 128}, {"block_columns", 128}});
+  CHECK_FALSE(cost::machine{}.has_links());
   is_zero_but<cost::measured_run>({{"devices", 1}});
   is_zero_but<cost::step_numbers>({{"devices", 1}});
   is_zero_but<cost::detail::layer_numbers>({{"host_overlap", 1}, {"layer_count", 1}});

@@ -137,7 +137,7 @@ TEST_CASE("a fit finds the rates that made the steps, from rates that are far of
   CHECK(without.rates.expert_bytes == all_rates.expert_bytes);
   // Steps that take longer the less they send: a rate below 0 would meet them best. The fitted machine is one still.
   std::vector<cost::measured_step> odd(steps.begin(), steps.begin() + 12);
-  for (auto& s : odd) s.step_time = s.step_time * (s.parallel.tp == 1 ? 1.5 : s.parallel.tp == 2 ? 1.1 : 0.8);
+  for (auto& s : odd) s.step_time = s.step_time * (s.parallel.tp == 1 ? 2.5 : s.parallel.tp == 2 ? 1.2 : 0.5);
   const std::array with_links{&machine::gemm_flops, &machine::tensor_bytes};
   const auto dropped = cost::fit_machine(odd, with_links, all_rates).value();
   CHECK(dropped.rates.tensor_bytes == (std::numeric_limits<double>::max)());
@@ -396,17 +396,18 @@ TEST_CASE("a step is the busiest rank's micro-batches, the others' once, and wha
       CHECK(step.busiest == busiest);
       const cost::layer_time& slow = step.rank_times[busiest];
       CHECK(close(step.parts.forward_backward.count(), batches * slow.compute().count()));
-      CHECK(close(step.parts.communication_exposed.count(),
-                  batches * slow.exposed.count() + 0.75 * step.numbers.exchange_seconds));
-      CHECK(close(step.parts.communication_hidden.count() + 1,
-                  batches * slow.hidden.count() + 0.25 * step.numbers.exchange_seconds + 1));
+      // A quarter of the exchange hides, but for what is longer than the compute of those that it can hide behind.
+      const double behind = (p.vp > 1 ? static_cast<double>(pp) : 1) * slow.compute().count(),
+                   exchange = step.numbers.exchange_seconds, shows = std::fmax(0.75 * exchange, exchange - behind);
+      CHECK(close(step.parts.communication_exposed.count(), batches * slow.exposed.count() + shows));
+      CHECK(close(step.parts.communication_hidden.count() + 1, batches * slow.hidden.count() + exchange - shows + 1));
       CHECK(close(step.parts.bubble.count() + 1, (all - most) / static_cast<double>(p.vp) + 1));
       CHECK(step.parts.scheduling.count() == 0);
       CHECK(close(step.tokens_per_second_per_device,
                   48.0 * 1024 / (step.step_time().count() * static_cast<double>(p.devices()))));
       // The last rank has its layers and the head to launch; all have as many layers here.
-      CHECK(step.numbers.most_layers == 8 / pp + 1);
       on.launches = 40;
+      CHECK(cost::predict_step(m, t, p, on)->numbers.kernels == 40 * static_cast<double>(8 / pp + 1));
       on.launch_seconds = 1;
       const auto late = cost::predict_step(m, t, p, on).value();
       const double device =
@@ -429,9 +430,11 @@ TEST_CASE("predicted steps refuse ranks that are not the pipeline's", "[cost][se
 TEST_CASE("a prediction module takes as long as a layer, a head and its joint input", "[cost][seconds]") {
   const cost::training t{.sequence = 1024, .global_batch = 16};
   cost::model m = with_experts();
+  machine on = all_rates;
+  on.memory_bytes = 1e18;  // so small a product takes the time of its bytes on others
   const auto head = [&](std::int64_t modules) {
     m.mtp_layers = modules;
-    return cost::time_of_head(m, t, {}, all_rates)->compute().count();
+    return cost::time_of_head(m, t, {}, on)->compute().count();
   };
   // The joint input: 2h x h per token, in both passes; a third of it is forward.
   const double joint = 3 * 2.0 * 1024 * 2 * 1024 * 1024 / 7e14, one = head(0);
@@ -439,12 +442,11 @@ TEST_CASE("a prediction module takes as long as a layer, a head and its joint in
   CHECK(close(head(3), 4 * one + 3 * joint));
   m.mtp_layers = 2;
   const cost::layer_list list = m;
-  const double layer = cost::time_of_layer(list, list.layers.back().blocks, t, {}, all_rates)->total().count();
-  const auto with = cost::predict_step(list, t, {}, all_rates).value();
+  const double layer = cost::time_of_layer(list, list.layers.back().blocks, t, {}, on)->total().count();
+  const auto with = cost::predict_step(list, t, {}, on).value();
   m.mtp_layers = 0;
-  const auto without = cost::predict_step(m, t, {}, all_rates).value();
+  const auto without = cost::predict_step(m, t, {}, on).value();
   CHECK(close(with.rank_times[0].total().count() - without.rank_times[0].total().count(), 2 * (layer + one + joint)));
-  CHECK(with.numbers.most_layers == without.numbers.most_layers + 2);
 }
 
 }  // namespace rates

@@ -83,14 +83,14 @@ inline constexpr auto parameters = [] {
 inline constexpr auto forward = [] {
   using detail::flop::core_once_more, detail::flop::replays;
   constexpr std::string_view megatron = "arXiv:2104.04473 appendix";
-  return terms(
-      flops("queries, keys and values", product(input_width * (a * d + kv_made)), L, tp, replays(r_qkv), megatron,
-            layer_operation::qkv),
-      flops("output gate", product(h * g_o), g_o, tp, replays(r_qkv), "arXiv:2505.06708", layer_operation::qkv),
-      flops("attention core", 2 * FLOP * B * (a * (d + value_width)) * attended_pairs * L, L, tp, core_once_more,
-            megatron, layer_operation::attention),
-      flops("attention output", product(h * a * value_width), L, tp, replays(r_output), megatron,
-            layer_operation::output));
+  return terms(flops("queries, keys and values", product(input_width * (a * d + kv_made)), L, tp, replays(r_qkv),
+                     megatron, layer_operation::qkv, a * d + kv_made),
+               flops("output gate", product(h * g_o), g_o, tp, replays(r_qkv), "arXiv:2505.06708", layer_operation::qkv,
+                     1 * g_o),
+               flops("attention core", 2 * FLOP * B * (a * (d + value_width)) * attended_pairs * L, L, tp,
+                     core_once_more, megatron, layer_operation::attention),
+               flops("attention output", product(h * a * value_width), L, tp, replays(r_output), megatron,
+                     layer_operation::output, 1 * h));
 }();
 inline constexpr auto saved = [] {
   using detail::saved::inner, detail::saved::kept_if_none, detail::saved::region, detail::saved::unless;
@@ -129,7 +129,8 @@ inline constexpr auto state = [] {
                       "arXiv:2305.13245", layer_operation::qkv, origin::definition));
 }();
 
-inline constexpr auto moved = mixer_moves("rotary positions", a* d + keys_made);
+inline constexpr auto moved =
+    cost::detail::joined(mixer_moves("rotary positions", a* d + keys_made), cost::terms(scores_moved));
 template <class Width, class Ranks>
 consteval auto cut(const Width& width, const Ranks& ranks) noexcept {
   return detail::blocks::stream_of(width) / (cp * ranks);

@@ -45,6 +45,13 @@ consteval auto flops(std::string_view name, const F& amount, const When& when, c
                      std::string_view source, layer_operation by) noexcept {
   return flop::work(name, amount, when, split, again, source, by);
 }
+/// The same of a product with a matrix of so many columns (before they are cut over ranks).
+template <formula F, formula When, formula Split, formula Again, formula Outputs>
+consteval auto flops(std::string_view name, const F& amount, const When& when, const Split& split, const Again& again,
+                     std::string_view source, layer_operation by, const Outputs& outputs,
+                     bool by_expert = false) noexcept {
+  return flop::product(name, amount, when, split, again, source, by, outputs, by_expert);
+}
 /// Bytes of one tensor of a micro-batch with so many elements per token.
 template <class Width>
 consteval auto stream_of(const Width& width) noexcept {
@@ -90,6 +97,13 @@ consteval auto mixer_moves(std::string_view name, const Width& width) noexcept {
   return terms(sum_after_attention, moves(name, 2 * stream_of(width), one_rank, saved::inner,
                                           flop::replays(letters::r_qkv), layer_operation::qkv));
 }
+/// The scores of an attention that is not fused: a product writes them, softmax reads and writes them, dropout reads them
+/// and writes them and its mask, the second product reads them.
+inline constexpr auto scores_moved =
+    moves("scores of unfused attention",
+          (4 * letters::c + letters::dropout * (2 * letters::c + byte / element)) *
+              (element * (letters::a * squared(s) * letters::b)),
+          1 - letters::flash, saved::inner, flop::core_once_more, layer_operation::core);
 inline constexpr std::string_view mamba_2 = "arXiv:2405.21060";
 inline constexpr std::string_view megatron_scan = "Megatron-LM mamba_layer_flops";
 inline constexpr std::string_view delta_net = "arXiv:2412.06464";
@@ -109,5 +123,5 @@ using detail::blocks::delta_net, detail::blocks::dsa, detail::blocks::flops, det
     detail::blocks::pairs_within, detail::blocks::product, detail::blocks::rows, detail::blocks::stream_of,
     detail::blocks::tensor, detail::blocks::transformer;
 using detail::blocks::ffn_transfers, detail::blocks::mixer_moves, detail::blocks::mixer_transfers,
-    detail::blocks::moves, detail::blocks::sum_after_attention, detail::blocks::sum_after_ffn;
+    detail::blocks::moves, detail::blocks::scores_moved, detail::blocks::sum_after_attention, detail::blocks::sum_after_ffn;
 }  // namespace hocket::inline HOCKET_ABI::cost::letters::blocks

@@ -49,20 +49,20 @@ inline constexpr auto block_pairs = [] {
 }();
 inline constexpr auto forward = [] {
   using detail::flop::core_once_more, detail::flop::replays, detail::flop::once_more;
-  return terms(
-      flops("queries and keys", product(h * r_q + r_q * a * d + h * d), L, tp, replays(r_qkv), source,
-            layer_operation::qkv),
-      flops("compressor", product(2 * h * pooled), q_c, one_rank, replays(r_qkv), source, layer_operation::qkv),
-      flops("attention core, window", 2 * FLOP * B * (a * 2 * d) * pairs_within("kappa_w", w) * L, L, tp,
-            core_once_more, source, layer_operation::attention),
-      flops("attention core, blocks", 2 * FLOP * B * (a * 2 * d) * block_pairs * L, q_c, tp, core_once_more, source,
-            layer_operation::attention),
-      flops("attention output", product(a * d * r_o + g_r * r_o * h), L, tp, replays(r_output), source,
-            layer_operation::output),
-      flops("indexer, projections", product(r_q * a_x * d_x + h * a_x + 2 * h * (2 * d_x)), q_c * a_x, one_rank,
-            once_more, source, layer_operation::router),
-      flops("indexer, scores", 2 * FLOP * B * (a_x * (d_x + index_reduced)) * (s * blocks / 2) * L, q_c * a_x, one_rank,
-            once_more, source, layer_operation::router));
+  return terms(flops("queries and keys", product(h * r_q + r_q * a * d + h * d), L, tp, replays(r_qkv), source,
+                     layer_operation::qkv, a * d + d),
+               flops("compressor", product(2 * h * pooled), q_c, one_rank, replays(r_qkv), source, layer_operation::qkv,
+                     2 * pooled),
+               flops("attention core, window", 2 * FLOP * B * (a * 2 * d) * pairs_within("kappa_w", w) * L, L, tp,
+                     core_once_more, source, layer_operation::attention),
+               flops("attention core, blocks", 2 * FLOP * B * (a * 2 * d) * block_pairs * L, q_c, tp, core_once_more,
+                     source, layer_operation::attention),
+               flops("attention output", product(a * d * r_o + g_r * r_o * h), L, tp, replays(r_output), source,
+                     layer_operation::output, 1 * h),
+               flops("indexer, projections", product(r_q * a_x * d_x + h * a_x + 2 * h * (2 * d_x)), q_c * a_x,
+                     one_rank, once_more, source, layer_operation::router, a_x * d_x),
+               flops("indexer, scores", 2 * FLOP * B * (a_x * (d_x + index_reduced)) * (s * blocks / 2) * L, q_c * a_x,
+                     one_rank, once_more, source, layer_operation::router));
 }();
 inline constexpr auto saved = [] {
   using detail::saved::inner, detail::saved::region, detail::saved::unless;

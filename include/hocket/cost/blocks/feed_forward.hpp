@@ -46,9 +46,9 @@ inline constexpr auto forward = [] {
   using detail::flop::replays;
   constexpr std::string_view megatron = "arXiv:2104.04473 appendix";
   return terms(flops("FFN, before the activation", product((n_f - 1) * h * f), L, tp, replays(r_ffn_in), megatron,
-                     layer_operation::ffn_in),
+                     layer_operation::ffn_in, (n_f - 1) * f),
                flops("FFN, after the activation", product(h * f), L, tp, replays(r_ffn_out), megatron,
-                     layer_operation::ffn_out));
+                     layer_operation::ffn_out, 1 * h));
 }();
 inline constexpr auto saved = [] {
   using detail::saved::inner, detail::saved::kept_unless_full, detail::saved::region, detail::saved::unless;
@@ -113,17 +113,17 @@ inline constexpr auto forward = [] {
   constexpr auto used = k * E / (E + E_z);  // of a token's choices: spread evenly, a part costs nothing
   constexpr std::string_view zero = "arXiv:2101.03961; zero experts: arXiv:2509.01322, spread evenly";
   return terms(flops("router", product(h * (E + E_z)), router_counted, choose(sp, 1, tp), once_more, moe,
-                     layer_operation::router),
+                     layer_operation::router, E + E_z),
                flops("latent width of experts", product(2 * h * h_l), h_l, one_rank, replays(r_ffn_in),
-                     "Megatron-LM moe_layer_flops", layer_operation::ffn_in),
+                     "Megatron-LM moe_layer_flops", layer_operation::ffn_in, 1 * h_l),
                flops("experts, before the activation", product(used * (n_f - 1) * width * f_e), L, tp,
-                     replays(r_ffn_in), zero, layer_operation::ffn_in),
+                     replays(r_ffn_in), zero, layer_operation::ffn_in, (n_f - 1) * f_e, true),
                flops("experts, after the activation", product(used * width * f_e), L, tp, replays(r_ffn_out), zero,
-                     layer_operation::ffn_out),
+                     layer_operation::ffn_out, width, true),
                flops("shared experts, before the activation", product((n_f - 1) * h * f_s), f_s, tp, replays(r_ffn_in),
-                     mla, layer_operation::ffn_in),
+                     mla, layer_operation::ffn_in, (n_f - 1) * f_s),
                flops("shared experts, after the activation", product(h * f_s), f_s, tp, replays(r_ffn_out), mla,
-                     layer_operation::ffn_out),
+                     layer_operation::ffn_out, 1 * h),
                flops("shared expert gate", product(1 * h), shared_gate * router_counted, one_rank, once_more,
                      "Qwen2-MoE", layer_operation::router));
 }();
@@ -161,7 +161,7 @@ inline constexpr auto moved = [] {
 }();
 inline constexpr auto expert_transfers = [] {
   constexpr auto used = k * E / (E + E_z);  // a copy of the input goes nowhere
-  return detail::wire::expert_lines(stream_of(used * width) / (cp * choose(sp, 1, tp)), L);
+  return detail::wire::expert_lines(stream_of(used * width) / (cp * choose(sp, 1, tp)), L, used);
 }();
 
 }  // namespace hocket::inline HOCKET_ABI::cost::letters::blocks::mixture_terms

@@ -52,15 +52,16 @@ inline constexpr auto forward = [] {
   constexpr auto core_width = choose(absorbed, d_n + d_r + d_v, 2 * r_k + d_r);
   return terms(
       flops("latent query, compressed", product(h * r_q + r_q * a * (d_n + d_r)), r_q, tp, replays(r_qkv), mla,
-            layer_operation::qkv),
+            layer_operation::qkv, a * (d_n + d_r)),
       flops("latent query", product(h * a * (d_n + d_r)), 1 - least(r_q, 1), tp, replays(r_qkv), mla,
-            layer_operation::qkv),
+            layer_operation::qkv, a * (d_n + d_r)),
       flops("latent key and value", product(h * (r_k + d_r) + r_k * a * (d_n + d_v)), L, tp, replays(r_qkv), mla,
-            layer_operation::qkv),
+            layer_operation::qkv, a * (d_n + d_v)),
       flops("latent attention core", 2 * FLOP * B * (a * core_width) * selected_pairs * L, L, tp, core_once_more, mla,
             layer_operation::attention),
-      flops("latent output", product(a * d_v * h), L, tp, replays(r_output), mla, layer_operation::output),
-      flops("output gate", product(h * g_o), g_o, tp, replays(r_qkv), "arXiv:2505.06708", layer_operation::qkv),
+      flops("latent output", product(a * d_v * h), L, tp, replays(r_output), mla, layer_operation::output, 1 * h),
+      flops("output gate", product(h * g_o), g_o, tp, replays(r_qkv), "arXiv:2505.06708", layer_operation::qkv,
+            1 * g_o),
       flops("latent norms", product(r_q + r_k), latent_norms_counted, tp, replays(r_qkv),
             "Megatron-LM num_floating_point_operations", layer_operation::qkv));
 }();
@@ -114,7 +115,8 @@ inline constexpr auto state = [] {
                       origin::definition));
 }();
 
-inline constexpr auto moved = mixer_moves("rotary positions", a* d_r + d_r);
+inline constexpr auto moved =
+    cost::detail::joined(mixer_moves("rotary positions", a* d_r + d_r), cost::terms(scores_moved));
 template <class Width>
 consteval auto cut(const Width& width) noexcept {
   return detail::blocks::stream_of(width) / (cp * tp);

@@ -92,10 +92,11 @@ inline constexpr auto forward = [] {
   using detail::flop::core_once_more, detail::flop::replays;
   return terms(
       flops("queries, keys, values, gates", product(h * (2 * keys + 2 * values + 2 * a_v)), L, tp, replays(r_qkv),
-            state_source, layer_operation::qkv),
+            state_source, layer_operation::qkv, 2 * keys + 2 * values + 2 * a_v),
       flops("short convolution", convolution(convolved), L, tp, replays(r_qkv), state_source, layer_operation::qkv),
       flops("delta rule", delta_rule(a_v, d_k, d_v), L, tp, core_once_more, state_source, linear_by),
-      flops("attention output", product(values * h), L, tp, replays(r_output), state_source, layer_operation::output));
+      flops("attention output", product(values * h), L, tp, replays(r_output), state_source, layer_operation::output,
+            1 * h));
 }();
 inline constexpr auto saved = [] {
   using detail::saved::region, detail::saved::unless;
@@ -155,11 +156,12 @@ inline constexpr auto parameters = [] {
 }();
 inline constexpr auto forward = [] {
   using detail::flop::core_once_more, detail::flop::replays;
-  return terms(flops("queries, keys, values, gates", product(3 * h * width + gate + output_gate + h * a), L, tp,
-                     replays(r_qkv), kda, layer_operation::qkv),
-               flops("short convolution", convolution(3 * width), L, tp, replays(r_qkv), kda, layer_operation::qkv),
-               flops("delta rule", delta_rule(a, d, d), L, tp, core_once_more, state_source, linear_by),
-               flops("attention output", product(width * h), L, tp, replays(r_output), kda, layer_operation::output));
+  return terms(
+      flops("queries, keys, values, gates", product(3 * h * width + gate + output_gate + h * a), L, tp, replays(r_qkv),
+            kda, layer_operation::qkv, 3 * width),
+      flops("short convolution", convolution(3 * width), L, tp, replays(r_qkv), kda, layer_operation::qkv),
+      flops("delta rule", delta_rule(a, d, d), L, tp, core_once_more, state_source, linear_by),
+      flops("attention output", product(width * h), L, tp, replays(r_output), kda, layer_operation::output, 1 * h));
 }();
 inline constexpr auto saved = [] {
   using detail::saved::region, detail::saved::unless;
@@ -218,11 +220,11 @@ inline constexpr auto forward = [] {
   // As a recurrence: k^T v into the state and its product with the query. In chunks: scores and their product with
   // the values as well.
   constexpr auto core = 2 * FLOP * rows * a * choose(linear_counted, 2 * d * d, 2 * c_k * d + 2 * d * d) * L;
-  return terms(
-      flops("queries, keys, values, gate", product(4 * h * width), L, tp, replays(r_qkv), lightning,
-            layer_operation::qkv),
-      flops("linear attention", core, L, tp, core_once_more, lightning, linear_by),
-      flops("attention output", product(width * h), L, tp, replays(r_output), lightning, layer_operation::output));
+  return terms(flops("queries, keys, values, gate", product(4 * h * width), L, tp, replays(r_qkv), lightning,
+                     layer_operation::qkv, 4 * width),
+               flops("linear attention", core, L, tp, core_once_more, lightning, linear_by),
+               flops("attention output", product(width * h), L, tp, replays(r_output), lightning,
+                     layer_operation::output, 1 * h));
 }();
 inline constexpr auto saved = [] {
   using detail::saved::region, detail::saved::unless;
@@ -270,10 +272,11 @@ inline constexpr auto parameters = [] {
 }();
 inline constexpr auto forward = [] {
   using detail::flop::replays;
-  return terms(
-      flops("convolution, input and gates", product(3 * squared(h)), L, tp, replays(r_qkv), lfm2, layer_operation::qkv),
-      flops("short convolution", convolution(h), L, tp, replays(r_qkv), lfm2, layer_operation::qkv),
-      flops("convolution, output", product(squared(h)), L, tp, replays(r_output), lfm2, layer_operation::output));
+  return terms(flops("convolution, input and gates", product(3 * squared(h)), L, tp, replays(r_qkv), lfm2,
+                     layer_operation::qkv, 3 * h),
+               flops("short convolution", convolution(h), L, tp, replays(r_qkv), lfm2, layer_operation::qkv),
+               flops("convolution, output", product(squared(h)), L, tp, replays(r_output), lfm2,
+                     layer_operation::output, 1 * h));
 }();
 inline constexpr auto saved = [] {
   using detail::saved::region, detail::saved::unless;

@@ -75,14 +75,14 @@ inline constexpr auto forward = [] {
   constexpr layer_operation by = layer_operation::attention;
   return terms(
       flops("queries, keys and values", product(h * (a * d + n_kv * pair_width)), L, tp, replays(r_qkv), source,
-            layer_operation::qkv),
+            layer_operation::qkv, a * d + n_kv * pair_width),
       flops("gates of branches", product(3 * h * a), L, tp, replays(r_qkv), source, layer_operation::qkv),
       flops("pooling", pooling, learned_pooling, detail::kv_split, replays(r_qkv), source, layer_operation::qkv),
       flops("attention core, pooled blocks", core(pooled_pairs), L, tp, core_once_more, source, by),
       flops("attention core, selected blocks", core(selected_pairs), L, tp, core_once_more, source, by),
       flops("attention core, window", core(pairs_within("kappa_w", w)), L, tp, core_once_more, source, by),
-      flops("attention output", product(a * value_width * h), L, tp, replays(r_output), source,
-            layer_operation::output));
+      flops("attention output", product(a * value_width * h), L, tp, replays(r_output), source, layer_operation::output,
+            1 * h));
 }();
 inline constexpr auto saved = [] {
   using detail::saved::inner, detail::saved::region, detail::saved::unless;

@@ -183,7 +183,7 @@ inline constexpr auto parameters = [] {
 }();
 inline constexpr auto forward = [] {
   return terms(flops("projection", product(n * width * h_o), n, one_rank, detail::flop::once_more, "matrix product",
-                     layer_operation::none));
+                     layer_operation::none, 1 * h_o));
 }();
 inline constexpr auto saved = [] {
   using detail::saved::kept_unless_full, detail::saved::region;

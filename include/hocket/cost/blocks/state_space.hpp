@@ -49,12 +49,13 @@ inline constexpr auto forward = [] {
   // As Megatron counts the scan, 7 per element of the state; or the four products of the chunked form.
   constexpr auto core =
       FLOP * rows * choose(linear_counted, 7 * inner * d_s, 2 * (c_k * g_s * d_s + c_k * inner + 2 * inner * d_s)) * L;
-  return terms(
-      flops("state space, input", product(h * projected), L, tp, replays(r_qkv), source, layer_operation::qkv),
-      flops("short convolution", convolution(convolved), convolution_counted, tp, replays(r_qkv), mamba_2,
-            layer_operation::qkv),
-      flops("state space, scan", core, L, tp, core_once_more, source, linear_by),
-      flops("state space, output", product(inner * h), L, tp, replays(r_output), source, layer_operation::output));
+  return terms(flops("state space, input", product(h * projected), L, tp, replays(r_qkv), source, layer_operation::qkv,
+                     projected),
+               flops("short convolution", convolution(convolved), convolution_counted, tp, replays(r_qkv), mamba_2,
+                     layer_operation::qkv),
+               flops("state space, scan", core, L, tp, core_once_more, source, linear_by),
+               flops("state space, output", product(inner * h), L, tp, replays(r_output), source,
+                     layer_operation::output, 1 * h));
 }();
 inline constexpr auto saved = [] {
   using detail::saved::region, detail::saved::unless;
@@ -114,13 +115,13 @@ inline constexpr auto forward = [] {
   using detail::flop::core_once_more, detail::flop::replays;
   constexpr std::string_view source = "arXiv:2312.00752; scan as Megatron-LM mamba_layer_flops";
   return terms(
-      flops("state space, input", product(2 * h * h_m), L, tp, replays(r_qkv), source, layer_operation::qkv),
+      flops("state space, input", product(2 * h * h_m), L, tp, replays(r_qkv), source, layer_operation::qkv, 2 * h_m),
       flops("short convolution", convolution(h_m), convolution_counted, tp, replays(r_qkv), source,
             layer_operation::qkv),
       flops("step, input and output vectors", product(h_m * (r_t + 2 * d_s) + r_t * h_m), L, tp, replays(r_qkv), source,
             layer_operation::qkv),
       flops("state space, scan", 7 * FLOP * rows * (h_m * d_s) * L, L, tp, core_once_more, source, linear_by),
-      flops("state space, output", product(h_m * h), L, tp, replays(r_output), source, layer_operation::output));
+      flops("state space, output", product(h_m * h), L, tp, replays(r_output), source, layer_operation::output, 1 * h));
 }();
 inline constexpr auto saved = [] {
   using detail::saved::region, detail::saved::unless;

@@ -82,32 +82,38 @@ struct term_facts {
   axis over = axis::tensor;
   pass_kind in = pass_kind::forward;
   std::int64_t calls = 1;
+  // Of FLOPs: whether each of a rank's experts multiplies with a matrix of its own.
+  bool by_expert = false;
 };
 
 /// One line of a sum: a formula, the condition under which it counts, by how many ranks it is divided. `also` carries
-/// what a group of terms adds (FLOPs: how often the term is computed again).
+/// what a group of terms adds (FLOPs: how often the term is computed again; an exchange of experts: to how many of them
+/// a token goes). `outputs` is given for a product of tokens with a matrix: the columns of that matrix.
 template <std::size_t Nodes>
 struct term {
   term_facts facts;
   unit_powers unit;
-  detail::formula_node nodes[Nodes];  // formula, when, split, also
-  std::size_t ends[4];                // of each
+  detail::formula_node nodes[Nodes];  // formula, when, split, also, outputs
+  std::size_t ends[5];                // of each
 };
 template <class Unit, std::size_t Formula, class WhenUnit, std::size_t When, class SplitUnit, std::size_t Split,
-          class AlsoUnit = units::pure, std::size_t Also = 1>
+          class AlsoUnit = units::pure, std::size_t Also = 1, class OutputsUnit = units::pure, std::size_t Outputs = 1>
 [[nodiscard]] constexpr auto make_term(const term_facts& facts, const expression<Unit, Formula>& formula,
                                        const expression<WhenUnit, When>& when,
                                        const expression<SplitUnit, Split>& split,
-                                       const expression<AlsoUnit, Also>& also = literal(0)) noexcept {
-  term<Formula + When + Split + Also> out{facts, powers_of<Unit>, {}, {}};
+                                       const expression<AlsoUnit, Also>& also = literal(0),
+                                       const expression<OutputsUnit, Outputs>& outputs = literal(0)) noexcept {
+  term<Formula + When + Split + Also + Outputs> out{facts, powers_of<Unit>, {}, {}};
   detail::formula_node* at = detail::append(out.nodes, formula.nodes, Formula);
   at = detail::append(at, when.nodes, When);
   at = detail::append(at, split.nodes, Split);
-  detail::append(at, also.nodes, Also);
+  at = detail::append(at, also.nodes, Also);
+  detail::append(at, outputs.nodes, Outputs);
   out.ends[0] = Formula;
   out.ends[1] = out.ends[0] + When;
   out.ends[2] = out.ends[1] + Split;
   out.ends[3] = out.ends[2] + Also;
+  out.ends[4] = out.ends[3] + Outputs;
   return out;
 }
 
@@ -116,7 +122,7 @@ namespace detail {
 struct listed_term {
   term_facts facts{};
   unit_powers unit{};
-  std::uint16_t ends[4] = {};
+  std::uint16_t ends[5] = {};
 };
 }  // namespace detail
 
@@ -136,7 +142,7 @@ template <std::size_t... Nodes>
     detail::listed_term& to = out.terms[at++];
     to.facts = t.facts;
     to.unit = t.unit;
-    for (int i = 0; i < 4; ++i) to.ends[i] = static_cast<std::uint16_t>(node + t.ends[i]);
+    for (int i = 0; i < 5; ++i) to.ends[i] = static_cast<std::uint16_t>(node + t.ends[i]);
     detail::append(out.nodes + node, t.nodes, Count);
     node += Count;
   };
@@ -178,7 +184,7 @@ class term_list_view {
 /// A term of a list, and the numbers that it is evaluated with. It refers to both.
 class term_view : public term_facts {
  public:
-  formula_view formula, when, split, also;
+  formula_view formula, when, split, also, outputs;
   unit_powers unit;
 
   constexpr term_view(const detail::formula_node* nodes, const detail::listed_term& t, const numbers_view& numbers)
@@ -187,6 +193,7 @@ class term_view : public term_facts {
         when(nodes + (t.ends[1] - 1)),
         split(nodes + (t.ends[2] - 1)),
         also(nodes + (t.ends[3] - 1)),
+        outputs(nodes + (t.ends[4] - 1)),
         unit(t.unit),
         numbers_(numbers) {}
 
@@ -194,6 +201,8 @@ class term_view : public term_facts {
   [[nodiscard]] constexpr rational amount() const noexcept { return detail::value_of(formula, numbers_); }
   [[nodiscard]] constexpr rational ranks() const noexcept { return detail::value_of(split, numbers_); }
   [[nodiscard]] constexpr rational again() const noexcept { return detail::value_of(also, numbers_); }
+  /// Columns of the matrix of a product, on all its ranks; 0 of what is no such product.
+  [[nodiscard]] constexpr rational columns() const noexcept { return detail::value_of(outputs, numbers_); }
   /// True if the term counts for these numbers.
   [[nodiscard]] constexpr bool counts() const noexcept { return !(detail::value_of(when, numbers_) == rational(0)); }
 

@@ -82,20 +82,28 @@ consteval auto tensor_lines(std::int64_t calls, const Projection& projection) no
       line<reduce_scatter>("reduce-scatter of the projection, again", over, pass_kind::again, 1, stream,
                            sp * projection, tp, ring, layer_operation::output));
 }
-/// The exchange of tokens with their experts, `dispatched` bytes each way.
-template <formula Bytes, formula When>
-consteval auto expert_lines(const Bytes& dispatched, const When& when) noexcept {
+/// The exchange of tokens with their experts, `dispatched` bytes each way where nothing is narrowed. What is dispatched
+/// may be narrower than what comes back. A token goes to so many `copies`.
+template <formula Bytes, formula When, formula Copies>
+consteval auto expert_lines(const Bytes& dispatched, const When& when, const Copies& copies) noexcept {
   using enum collective;
   using letters::ep;
-  constexpr axis over = axis::expert;
-  constexpr layer_operation by = layer_operation::dispatch;
-  constexpr std::string_view source = "arXiv:2006.16668";
-  return terms(
-      line<all_to_all>("dispatch and combine, forward", over, pass_kind::forward, 2, dispatched, when, ep, source, by),
-      line<all_to_all>("dispatch and combine, backward", over, pass_kind::backward, 2, dispatched, when, ep, source,
-                       by),
-      line<all_to_all>("dispatch and combine, again", over, pass_kind::again, 2, dispatched, when * all_again, ep,
-                       source, by));
+  constexpr std::string_view source = "arXiv:2006.16668; narrow dispatch: arXiv:2412.19437 section 3.3.2";
+  constexpr auto both_ways = choose(least(letters::c_d * element / byte, 1), 2 * literal(1), 1 + letters::c_d / c);
+  const auto exchange = [&]<formula Counts>(std::string_view name, pass_kind in, const Counts& counts) {
+    return make_term({.name = name,
+                      .source = source,
+                      .how = origin::published,
+                      .by = layer_operation::dispatch,
+                      .kind = all_to_all,
+                      .over = axis::expert,
+                      .in = in,
+                      .calls = 2},
+                     both_ways * dispatched * share(ep), counts, ep, copies);
+  };
+  return terms(exchange("dispatch and combine, forward", pass_kind::forward, when),
+               exchange("dispatch and combine, backward", pass_kind::backward, when),
+               exchange("dispatch and combine, again", pass_kind::again, when * all_again));
 }
 }  // namespace detail::wire
 

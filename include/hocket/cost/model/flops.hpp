@@ -35,6 +35,14 @@ consteval auto work(std::string_view name, const F& amount, const When& when, co
                     std::string_view source, layer_operation by, origin how = origin::definition) noexcept {
   return make_term({.name = name, .source = source, .how = how, .by = by}, amount, when, split, again);
 }
+/// FLOPs of a product of tokens with a matrix of so many columns.
+template <formula F, formula When, formula Split, formula Again, formula Outputs>
+consteval auto product(std::string_view name, const F& amount, const When& when, const Split& split, const Again& again,
+                       std::string_view source, layer_operation by, const Outputs& outputs,
+                       bool by_expert = false) noexcept {
+  return make_term({.name = name, .source = source, .by = by, .by_expert = by_expert}, amount, when, split, again,
+                   outputs);
+}
 }  // namespace detail::flop
 
 }  // namespace hocket::inline HOCKET_ABI::cost
@@ -46,16 +54,16 @@ namespace hocket::inline HOCKET_ABI::cost::letters {
 /// environment. `also` says how often a term is computed again in the backward pass under the chosen recompute.
 /// Needs: part, list_sizes, training, parallel, convention.
 inline constexpr auto end_flop_terms = [] {
-  using detail::flop::never, detail::flop::once_more, detail::flop::work;
+  using detail::flop::never, detail::flop::once_more, detail::flop::product, detail::flop::work;
   constexpr auto rows = B * s;
   constexpr std::string_view mtp = "arXiv:2412.19437 section 2.2";
   return terms(
-      work("multi-token prediction, joint input", 2 * FLOP * rows * (2 * squared(h)) * n_mtp, last * n_mtp, tp,
-           once_more, mtp, layer_operation::embedding),
+      product("multi-token prediction, joint input", 2 * FLOP * rows * (2 * squared(h)) * n_mtp, last * n_mtp, tp,
+              once_more, mtp, layer_operation::embedding, h * n_mtp),
       work("multi-token prediction, norms", 2 * FLOP * rows * (3 * h) * n_mtp, last * n_mtp * latent_norms_counted, tp,
            once_more, "Megatron-LM num_floating_point_operations", layer_operation::embedding),
-      work("output head", 2 * FLOP * rows * h * V * (1 + n_mtp), last, tp, never, "arXiv:2104.04473 appendix",
-           layer_operation::head));
+      product("output head", 2 * FLOP * rows * h * V * (1 + n_mtp), last, tp, never, "arXiv:2104.04473 appendix",
+              layer_operation::head, V * (1 + n_mtp)));
 }();
 
 }  // namespace hocket::inline HOCKET_ABI::cost::letters

@@ -12,14 +12,15 @@
 namespace hocket::inline HOCKET_ABI::cost {
 
 namespace detail {
-/// One layer as its formulas see it: a step of one micro-batch.
+/// One layer as its formulas see it: a step of one micro-batch. Kernels of attention skip what is masked; separate
+/// products compute it.
 constexpr block_setting setting_of_layer(const layer_list& list, const training& t, const parallel& p,
                                          const recompute_choice& how) {
   block_setting all{.on_rank = {.layers = 1},
                     .sizes = list.sizes,
                     .training = t,
                     .parallel = p,
-                    .counted = {.attention = attention_count::window},
+                    .counted = {.attention = t.flash_attention ? attention_count::window : attention_count::full},
                     .replayed = how.operations};
   all.training.global_batch = t.micro_batch;
   all.parallel.recompute = how.level;
@@ -40,23 +41,25 @@ template <class Hardware = machine>
   const block_setting all = detail::setting_of_layer(list, t, p, how);
   layer_time took;
   detail::layer_numbers x;
-  double hidden = 0;
   for (const block& b : blocks)
     visit_block(b, all, [&](const block_terms& lists, const numbers_view& numbers) {
       const auto cp = static_cast<double>(p.cp);
-      detail::add_times(lists.forward, numbers, on, cp, took);
-      detail::add_times(lists.whole_step, numbers, on, 3 * cp, took);  // of both passes: the forward pass is a third
-      detail::add_times(lists.moved, numbers, on, 1, took);
+      detail::add_times(lists.forward, numbers, on, t, p, cp, took);
+      detail::add_times(lists.whole_step, numbers, on, t, p, 3 * cp,
+                        took);  // of both passes: the forward pass is a third
+      detail::add_times(lists.moved, numbers, on, t, p, 1, took);
       for (const auto* sent : {&lists.tensor_transfers, &lists.context_transfers, &lists.expert_transfers})
-        hidden += detail::add_transfers(*sent, numbers, on, x);
+        detail::add_transfers(*sent, numbers, on, p, x);
     });
-  x.forward_seconds = took.forward.count();
-  x.attention_seconds = took.attention.count();
-  took.backward = seconds(real(backward_of_layer, environment(x, t)));
+  took.backward += detail::scores_again(took, t);
+  const machine host = host_of(on);
+  const seconds gaps(detail::kernels_of(blocks, host, p) * host.kernel_seconds);
+  took.forward += gaps;
+  took.backward += gaps;
   result<rational> kept = rational(0);
   if (p.offload_activations) kept = layer_activation_bytes(list, blocks, t, all.parallel, how.operations);
   if (!kept) return kept.error();
-  detail::settle_communication(kept, hidden, all.parallel, on, x, took);
+  detail::settle_communication(kept, all.parallel, on, x, took);
   const double sum = took.total().count();
   if (!(sum - sum == 0)) return error{errc::undefined_value}.with("seconds of a layer: a rate is 0");
   return took;
@@ -92,11 +95,13 @@ template <class Hardware = machine>
   if (static_cast<std::int64_t>(ranks.size()) != p.pp) return bad_shape.with("ranks");
   setting ends = detail::setting_of_ends(list, {}, t, p, {});
   ends.sizes.hidden = list.sizes.hidden * list.sizes.streams;
+  const machine host = host_of(on);
   step_prediction out;
   detail::rank_sums sums;
   std::vector<rank_parameters> parameters;
   for (const rank_layers& here : ranks) {
     layer_time took;
+    double kernels = 0;
     const auto held_parameters = count_rank_parameters(list, here, p);
     if (!held_parameters) return held_parameters.error();
     parameters.push_back(*held_parameters);
@@ -104,17 +109,17 @@ template <class Hardware = machine>
       const auto one = time_of_layer(list, each.blocks, t, p, on, each.how);
       if (!one) return one.error();
       took += static_cast<double>(each.count) * *one;
+      kernels += static_cast<double>(each.count) * detail::kernels_of(each.blocks, host, p);
     }
-    std::int64_t launched = here.layer_count;
     if (here.ends.last) {
       const auto head = time_of_head(list, t, p, on);
       if (!head) return head.error();
       took += *head;
-      launched += list.sizes.prediction_heads + 1;
+      kernels += host.launches;
     }
     if (!here.layers.empty())  // all residual streams go to the next stage
       ends.sizes.hidden = list.sizes.hidden * streams_behind(list.sizes, here.layers.back().blocks);
-    detail::add_rank(took, launched, detail::hop_of(ends, on), p, sums, out);
+    detail::add_rank(took, kernels, detail::hop_of(ends, on), p, sums, out);
   }
   const auto traffic = detail::traffic_of({.sizes = list.sizes, .training = t, .parallel = p}, on, parameters, out);
   return detail::finish(std::move(out), sums, traffic, t, p, on);

@@ -10,9 +10,9 @@ namespace hocket::inline HOCKET_ABI::cost {
 namespace detail {
 // Seconds of one layer and micro-batch, by what takes them.
 struct layer_numbers {
-  double compute_seconds = 0, wire_seconds = 0;  // compute; tensor- and context-parallel transfers
+  double compute_seconds = 0, wire_seconds = 0, context_seconds = 0;  // compute; tensor-, context-parallel transfers
   double expert_seconds = 0, offload_seconds = 0;
-  double expert_overlap = 0, host_overlap = 1;
+  double tensor_overlap = 0, context_overlap = 0, expert_overlap = 0, host_overlap = 1;
   double forward_seconds = 0, attention_seconds = 0, backward_seconds = 0, again_seconds = 0;
   double exposed_seconds = 0, hop_seconds = 0, kept_bytes = 0;
   std::int64_t layer_count = 1;
@@ -25,25 +25,28 @@ struct step_numbers {
   double rank_seconds = 0, all_ranks_seconds = 0;   ///< compute and exposed: of the busiest rank, of all together
   double exchange_seconds = 0, update_seconds = 0;  ///< per step: data-parallel transfers, optimizer
   double load_seconds = 0, post_seconds = 0;        ///< per step
-  double launch_seconds = 0, launches = 0;          ///< of one kernel; per layer and pass
+  double launch_seconds = 0, kernels = 0;           ///< of one kernel; of the rank that launches most, per pass
   double data_overlap = 0;
-  std::int64_t most_layers = 0, devices = 1;  ///< layers of the rank that has most
+  double lateness = 0;  ///< of the slowest device, as a part of its compute
+  std::int64_t devices = 1;
   double step_seconds = 0;
 };
 
 }  // namespace hocket::inline HOCKET_ABI::cost
 
-HOCKET_DETAIL_STRUCT(hocket::cost::detail::layer_numbers, compute_seconds, wire_seconds, expert_seconds,
-                     offload_seconds, expert_overlap, host_overlap, forward_seconds, attention_seconds,
-                     backward_seconds, again_seconds, exposed_seconds, hop_seconds, kept_bytes, layer_count);
+HOCKET_DETAIL_STRUCT(hocket::cost::detail::layer_numbers, compute_seconds, wire_seconds, context_seconds,
+                     expert_seconds, offload_seconds, tensor_overlap, context_overlap, expert_overlap, host_overlap,
+                     forward_seconds, attention_seconds, backward_seconds, again_seconds, exposed_seconds, hop_seconds,
+                     kept_bytes, layer_count);
 HOCKET_DETAIL_STRUCT(hocket::cost::step_numbers, compute_seconds, exposed_seconds, hidden_seconds, rank_seconds,
                      all_ranks_seconds, exchange_seconds, update_seconds, load_seconds, post_seconds, launch_seconds,
-                     launches, data_overlap, most_layers, devices, step_seconds);
+                     kernels, data_overlap, lateness, devices, step_seconds);
 
 namespace hocket::inline HOCKET_ABI::cost::letters {
 
 inline constexpr auto T_k = named<units::seconds>("compute_seconds", "T_k");
 inline constexpr auto T_c = named<units::seconds>("wire_seconds", "T_c");
+inline constexpr auto T_cp = named<units::seconds>("context_seconds", "T_cp");
 inline constexpr auto T_e = named<units::seconds>("expert_seconds", "T_e");
 inline constexpr auto T_o = named<units::seconds>("offload_seconds", "T_o");
 inline constexpr auto T_f = named<units::seconds>("forward_seconds", "T_f");
@@ -61,33 +64,44 @@ inline constexpr auto T_l = named<units::seconds>("load_seconds", "T_l");
 inline constexpr auto T_p = named<units::seconds>("post_seconds", "T_p");
 inline constexpr auto t_k = named<units::seconds>("launch_seconds", "t_k");
 inline constexpr auto A = named<units::bytes>("kept_bytes", "A");
-inline constexpr auto n_k = named("launches", "n_k");
-inline constexpr auto n_L = named("most_layers", "n_L");
+inline constexpr auto o_t = named("tensor_overlap", "o_t");
+inline constexpr auto o_c = named("context_overlap", "o_c");
+inline constexpr auto z_l = named("lateness", "z_l");
+inline constexpr auto n_k = named("kernels", "n_k");
 inline constexpr auto n_l = named("layer_count", "n_l");
 
-/// Backward of one layer. It multiplies twice per product of the forward pass; flash attention forms its scores a third
-/// time (arXiv:2205.14135): five products for two. The FLOP conventions do not count that, the clock does.
-inline constexpr auto backward_of_layer = 2 * T_f + flash * T_a / 2;
-/// Communication of one layer that stays visible: collectives between dependent operations but for what copies hide,
-/// the experts' exchange as far as it does not overlap, and what offloading takes beyond the compute it hides behind.
+/// Flash attention forms its scores a third time in the backward pass (arXiv:2205.14135): five products for two. The
+/// FLOP conventions do not count that, the clock does.
+inline constexpr auto scores_formed_again = flash * T_a / 2;
+/// Communication of one layer that stays visible. Collectives between dependent operations: but for what copies and the
+/// machine's overlap hide. The exchanges of context and experts: as far as they do not overlap. Together they hide no
+/// more than there is compute. What goes to the host shows beyond the compute that it hides behind.
 inline constexpr auto exposed_of_layer =
-    exposed_of_copies(T_k, T_c) + (1 - o_e) * T_e + greatest(0 * second, T_o - o_h * T_k);
+    greatest(exposed_of_copies(T_k, (1 - o_t) * T_c) + (1 - o_c) * T_cp + (1 - o_e) * T_e, T_c + T_cp + T_e - T_k) +
+    greatest(0 * second, T_o - o_h * T_k);
 
 /// The parts of a step (step_parts.hpp). Need: step_numbers, parallel, training.
 inline constexpr auto forward_backward_seconds = micro_batches * T_k;
-inline constexpr auto exposed_seconds_of_step = micro_batches * T_x + (1 - o_d) * T_d;
-inline constexpr auto hidden_seconds_of_step = micro_batches * T_h + o_d * T_d;
+/// Micro-batches behind whose passes transfers over the data-parallel group can hide: behind all of them where they
+/// happen for every micro-batch. Else behind the last for gradients and the first for weights; with several chunks a
+/// chunk is done once its last group of micro-batches is, so behind a group.
+inline constexpr auto hiding_micro_batches =
+    choose(zero_level, 1, 1, micro_batches, micro_batches) * choose(least(vp, 2) - 1, 1, least(pp, micro_batches));
+inline constexpr auto exchange_exposed =
+    greatest((1 - o_d) * T_d, T_d - least(hiding_micro_batches, micro_batches) * T_k);
+/// All wait for the slowest device: its lateness shows in collectives.
+inline constexpr auto exposed_seconds_of_step = micro_batches * T_x + exchange_exposed + z_l * micro_batches * T_k;
+inline constexpr auto hidden_seconds_of_step = micro_batches * T_h + T_d - exchange_exposed;
 inline constexpr auto bubble_seconds = (T_all - T_r) / vp;
 /// The host launches every kernel of every layer and pass; only what the device does not cover shows.
-inline constexpr auto scheduling_seconds =
-    greatest(0 * second, 2 * micro_batches * n_L * n_k * t_k -
-                             (forward_backward_seconds + exposed_seconds_of_step + bubble_seconds));
+inline constexpr auto scheduling_seconds = greatest(
+    0 * second, 2 * micro_batches * n_k * t_k - (forward_backward_seconds + exposed_seconds_of_step + bubble_seconds));
 inline constexpr auto tokens_per_second_and_device = token * (B * s) / (T * W);
 
 }  // namespace hocket::inline HOCKET_ABI::cost::letters
 
 namespace hocket::inline HOCKET_ABI::cost {
-using letters::backward_of_layer, letters::bubble_seconds, letters::exposed_of_layer, letters::exposed_seconds_of_step,
+using letters::bubble_seconds, letters::exposed_of_layer, letters::exposed_seconds_of_step,
     letters::forward_backward_seconds, letters::hidden_seconds_of_step, letters::scheduling_seconds,
-    letters::tokens_per_second_and_device;
+    letters::scores_formed_again, letters::tokens_per_second_and_device;
 }  // namespace hocket::inline HOCKET_ABI::cost

@@ -6,6 +6,8 @@
 #include <hocket/cost/model/static_memory.hpp>
 #include <hocket/cost/model/step_parts.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <concepts>
 #include <span>
 #include <utility>
@@ -45,7 +47,7 @@ namespace detail {
 /// The time of every rank for one micro-batch, and what is largest among them.
 struct rank_sums {
   double all_ranks_seconds = 0;
-  std::int64_t most_layers = 0;
+  double kernels = 0;
 };
 /// A hop to the next stage and back.
 template <class Hardware>
@@ -53,17 +55,18 @@ seconds hop_of(const setting& all, const Hardware& on) {
   seconds hop{};
   if (all.parallel.pp == 1) return hop;
   const auto numbers = numbers_of(all);
-  for_each_term(pipeline_transfer_terms, numbers, [&](const term_view& x) { hop += time_of(on, item_of(x)); });
-  return hop;
+  for_each_term(pipeline_transfer_terms, numbers,
+                [&](const term_view& x) { hop += time_of(on, item_of(x, all.parallel)); });
+  return (1 - overlap_of(on, axis::pipeline)) * hop;
 }
 /// Adds a rank. Each chunk sends to the next and back; the last rank's last chunk sends nothing on.
-inline void add_rank(layer_time rank, std::int64_t layers, seconds hop, const parallel& p, rank_sums& sums,
+inline void add_rank(layer_time rank, double kernels, seconds hop, const parallel& p, rank_sums& sums,
                      step_prediction& out) {
   if (p.pp > 1) rank.exposed += hop * static_cast<double>(p.vp);
   sums.all_ranks_seconds += rank.total().count();
   out.rank_times.push_back(rank);
   if (rank.total() > out.rank_times[out.busiest].total()) out.busiest = out.rank_times.size() - 1;
-  sums.most_layers = layers > sums.most_layers ? layers : sums.most_layers;
+  sums.kernels = (std::max)(sums.kernels, kernels);
 }
 /// What happens once per step, for the rank with most weights: gradients and weights over the data-parallel group, and
 /// the bytes that the optimizer moves.
@@ -79,7 +82,7 @@ step_traffic traffic_of(setting all, const Hardware& on, std::span<const rank_pa
     const auto numbers = numbers_of(all);
     double sent = 0, moved = 0;
     for_each_term(data_transfer_terms, numbers, [&](const term_view& x) {
-      const work_item item = item_of(x);
+      const work_item item = item_of(x, all.parallel);
       if (item.bytes.value > 0) sent += time_of(on, item).count();
     });
     for_each_term(optimizer_byte_terms, numbers,
@@ -94,6 +97,11 @@ step_traffic traffic_of(setting all, const Hardware& on, std::span<const rank_pa
     }
   }
   return most;
+}
+/// How late the slowest of so many devices is expected to be, in parts of their time: the largest of W normal draws.
+/// Source: Cramer 1946, "Mathematical Methods of Statistics", section 28.6 (its leading term).
+[[nodiscard]] inline double lateness_of(double spread, std::int64_t devices) noexcept {
+  return spread * std::sqrt(2 * std::log(static_cast<double>(devices)));
 }
 inline step_parts parts_of(const step_numbers& x, const parallel& p, const training& t) {
   const environment numbers(x, p, t);
@@ -126,9 +134,9 @@ result<step_prediction> finish(step_prediction out, const rank_sums& ranks, cons
                  .load_seconds = host.load_seconds,
                  .post_seconds = host.post_seconds,
                  .launch_seconds = host.launch_seconds,
-                 .launches = host.launches,
+                 .kernels = ranks.kernels,
                  .data_overlap = overlap_of(on, axis::data),
-                 .most_layers = ranks.most_layers,
+                 .lateness = lateness_of(host.spread, p.devices()),
                  .devices = p.devices()};
   out.parts = parts_of(out.numbers, p, t);
   const double whole = out.parts.total().count();

@@ -55,6 +55,7 @@ inline constexpr auto N_le = named<units::elements>("layer_expert", "N_le");
 inline constexpr auto s = named("sequence", "s");
 inline constexpr auto b = named("micro_batch", "b");
 inline constexpr auto B = named("global_batch", "B");
+inline constexpr auto c_d = named<units::bytes_per_element>("dispatch_bytes", "c_d");
 inline constexpr auto c_w = named<units::bytes_per_element>("weight_bytes", "c_w");
 inline constexpr auto c_g = named<units::bytes_per_element>("gradient_bytes", "c_g");
 inline constexpr auto c_m = named<units::bytes_per_element>("master_bytes", "c_m");

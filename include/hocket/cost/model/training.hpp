@@ -4,7 +4,9 @@
 #include <hocket/cost/formula/number.hpp>
 #include <hocket/cost/formula/reflect.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace hocket::inline HOCKET_ABI::cost {
 
@@ -13,6 +15,20 @@ enum class workspace : std::uint8_t {
   none,
   megatron_te  ///< Megatron-LM with Transformer Engine: buffers of the type of the weights that stand in for gradients
 };
+
+/// The number format in which matrix products of layers multiply. Attention, the router and the head stay in 16 bits,
+/// as frameworks keep them; what is stored is said by the bytes of `training`.
+enum class precision : std::uint8_t { bf16, fp8, mxfp8, nvfp4 };
+inline constexpr std::size_t precision_count = 4;
+[[nodiscard]] constexpr std::string_view to_string(precision which) noexcept {
+  constexpr std::string_view names[precision_count] = {"bf16", "fp8", "mxfp8", "nvfp4"};
+  return names[static_cast<std::size_t>(which)];
+}
+/// Bytes of an element that a product reads in a format, its share of the scales left out.
+[[nodiscard]] constexpr double bytes_of(precision which) noexcept {
+  constexpr double each[precision_count] = {2, 1, 1, 0.5};
+  return each[static_cast<std::size_t>(which)];
+}
 
 /// One training step. Bytes are per parameter or per activation element; formats whose elements share scales have
 /// fractions (scaled_format.hpp).
@@ -24,7 +40,11 @@ struct training {
   /// Whether inputs of matrix products are kept in a narrower format, of `input_bytes` an element: those of the
   /// projections, of both products of an FFN and of experts. All else that is kept takes activation_bytes.
   bool narrow_inputs = false;
-  rational input_bytes = 2;     ///< not read unless narrow_inputs
+  rational input_bytes = 2;                           ///< not read unless narrow_inputs
+  cost::precision precision = cost::precision::bf16;  ///< of matrix products; picks the rate of the machine
+  /// Bytes of an element that goes to its expert, scales left out; 0: activation_bytes. What comes back is not
+  /// narrowed.
+  rational dispatch_bytes = 0;
   bool flash_attention = true;  ///< the s x s scores are never stored
   bool dropout = false;         ///< three dropouts a layer, one byte of mask per element
   bool wide_norm = false;       ///< norms work on a copy of their input cast to 32 bits, and keep that copy
@@ -45,4 +65,5 @@ struct training {
 
 HOCKET_DETAIL_STRUCT(hocket::cost::training, sequence, micro_batch, global_batch, weight_bytes, gradient_bytes,
                      master_bytes, moment_bytes, activation_bytes, flash_attention, dropout, fused_loss, workspace,
-                     wide_norm, fused_activation, narrow_inputs, input_bytes, squared_lengths, windowed_pairs);
+                     wide_norm, fused_activation, narrow_inputs, input_bytes, squared_lengths, windowed_pairs,
+                     precision, dispatch_bytes);

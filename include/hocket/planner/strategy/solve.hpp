@@ -32,7 +32,7 @@ namespace detail {
   if (!layer) return layer.error();
   const auto n = form::prices_of_parameters(m, s.how);
   if (!n) return n.error();
-  const auto state = prices_of_states(form::ends_of(m, t, s.how));
+  const auto state = prices_of_states(form::ends_of(m, t, s.how), on.rates);
   if (!state) return state.error();
   const strategy_cost price =
       price_of(s, t, on.rates, *layer, *n, *state, form::shapes_of(m, s.how), held_in_closed_form{});
@@ -142,7 +142,7 @@ class strategy_finder {
       for (const cost::zero zero : space_.zeros) {
         cost::parallel at = s_.how;
         at.zero = shards() ? zero : cost::zero::none;
-        const auto state = prices_of_states(form::ends_of(m_, t_, at));
+        const auto state = prices_of_states(form::ends_of(m_, t_, at), on_.rates);
         if (!state) return state.error();
         states_.push_back(*state);
       }
@@ -277,8 +277,9 @@ class strategy_finder {
   [[nodiscard]] bool shards() const noexcept { return s_.how.dp * s_.how.cp > 1; }
   [[nodiscard]] error why_too_long() const {
     const error none{errc::undefined_value};
-    if (s_.how.pp > 1 && on_.rates.pipeline_bytes == 0) return none.with("pipeline_bytes is 0");
-    if (shards() && on_.rates.data_bytes == 0) return none.with("data_bytes is 0");
+    if (s_.how.pp > 1 && !on_.rates.has_links() && on_.rates.pipeline_bytes == 0)
+      return none.with("pipeline_bytes is 0");
+    if (shards() && !on_.rates.has_links() && on_.rates.data_bytes == 0) return none.with("data_bytes is 0");
     return on_.rates.memory_bytes == 0 ? none.with("memory_bytes is 0") : step_too_long();
   }
   void finish() {

@@ -16,11 +16,13 @@ namespace hocket::inline HOCKET_ABI::planner::detail {
 
 /// What a layer of one kind costs under one way to cut and recompute it.
 struct kind_prices {
-  double seconds = 0;  // of a micro-batch on its rank, visible
-  double bytes = 0;    // kept per micro-batch
-  double whole = 0;    // transient, if layers are recomputed whole
-  double moment = 0;   // inside it, for a moment of its backward, whatever is sharded
-  double hop = 0;      // of what it passes on to the next stage and gets back
+  double seconds = 0;    // of a micro-batch on its rank, visible
+  double compute = 0;    // the part of it that computes
+  double kernels = 0;    // launched in one pass
+  double bytes = 0;      // kept per micro-batch
+  double whole = 0;      // transient, if layers are recomputed whole
+  double moment = 0;     // inside it, for a moment of its backward, whatever is sharded
+  double hop_bytes = 0;  // of what it passes on to the next stage, and gets back as much
 };
 /// The same of all kinds and of the ends, from the formulas of `cost`, evaluated once.
 struct layer_prices {
@@ -41,10 +43,16 @@ struct parameter_prices {
   double first = 0, last = 0, both = 0;  // of the ends
 };
 
+/// Seconds to send some parameters: a share of each, and what a transfer takes however little is sent.
+struct send_prices {
+  double each = 0, fixed = 0;
+  [[nodiscard]] double of(double parameters) const noexcept { return parameters > 0 ? fixed + each * parameters : 0; }
+};
 /// Bytes and transfers of one parameter under one sharding.
 struct state_prices {
-  double bytes_dense = 0, bytes_expert = 0, sent_dense = 0, sent_expert = 0, moved_dense = 0, moved_expert = 0;
-  double more_dense = 0, more_expert = 0;    // sent for each micro-batch after the first
+  double bytes_dense = 0, bytes_expert = 0, moved_dense = 0, moved_expert = 0;
+  send_prices sent_dense, sent_expert;
+  send_prices more_dense, more_expert;       // sent for each micro-batch after the first
   double whole_dense = 0, whole_expert = 0;  // of the largest layer's, for a moment of its backward
   double buffers_dense = 0;                  // of the framework, for the largest layer's
   double buffers_last = 0, whole_last = 0;   // the framework's for the head; the head's, while the loss is computed
@@ -105,17 +113,35 @@ inline void price_ends(cost::setting ends, layer_prices& out) {
   out.first_bytes_each = tensors(true, false, 1);
   out.last_bytes = tensors(false, true, 0);
 }
-/// Seconds of a boundary tensor on its way to the next stage and back.
+/// Bytes of a boundary tensor on its way to the next stage; as many come back.
 /// @param all  with all that stages pass on as its model's width
-[[nodiscard]] inline double price_of_hop(const cost::setting& all, const cost::machine& on) {
+[[nodiscard]] inline double bytes_of_hop(const cost::setting& all) {
   const auto here = numbers_of(all);
-  double hop = 0;
-  cost::for_each_term(cost::pipeline_transfer_terms, here,
-                      [&](const auto& x) { hop += cost::real(x.formula, here) / on.pipeline_bytes; });
-  return hop;
+  double bytes = 0;
+  cost::for_each_term(cost::pipeline_transfer_terms, here, [&](const auto& x) { bytes = cost::real(x.formula, here); });
+  return bytes;
+}
+/// Seconds of a boundary tensor on its way to the next stage and back, as far as it shows.
+[[nodiscard]] inline double price_of_hop(double bytes, const cost::parallel& p, const cost::machine& on) {
+  cost::work_item there;
+  there.kind = cost::collective::send;
+  there.over = cost::axis::pipeline;
+  there.bytes.value = bytes;
+  there.ranks = p.pp;
+  there.stride = cost::detail::stride_of(there.over, p.pp, p);
+  return 2 * (1 - on.pipeline_overlap) * cost::time_of(on, there).count();
+}
+/// Seconds that all transfers of some parameters take in a step.
+[[nodiscard]] inline double seconds_to_send(const cost::setting& all, const cost::machine& on) {
+  double sum = 0;
+  cost::for_each_term(cost::data_transfer_terms, numbers_of(all), [&](const auto& x) {
+    const cost::work_item item = cost::detail::item_of(x, all.parallel);
+    if (item.bytes.value > 0) sum += cost::time_of(on, item).count();
+  });
+  return sum;
 }
 
-[[nodiscard]] inline result<state_prices> prices_of_states(const cost::setting& ends) {
+[[nodiscard]] inline result<state_prices> prices_of_states(const cost::setting& ends, const cost::machine& on) {
   state_prices out;
   constexpr std::int64_t many = std::int64_t{1} << 40;  // one parameter, without the rounding of small numbers
   constexpr auto one = static_cast<double>(many);
@@ -130,20 +156,23 @@ inline void price_ends(cost::setting ends, layer_prices& out) {
                buffers = cost::rank_total(cost::workspace_terms, layer);
     for (const auto* x : {&bytes, &whole, &buffers})
       if (!*x) return x->error();
-    double sent[2] = {}, moved = 0;
+    send_prices sent[2];
+    double moved = 0;
     for (const std::int64_t micro_batches : {1, 2}) {
-      all.training.micro_batch = 1;
-      all.training.global_batch = micro_batches * all.parallel.dp;
-      const auto then = numbers_of(all);
-      double& sum = sent[micro_batches - 1];
-      cost::for_each_term(cost::data_transfer_terms, then, [&](const auto& x) { sum += cost::real(x.formula, then); });
+      cost::setting then = all;
+      then.training.micro_batch = 1;
+      then.training.global_batch = micro_batches * all.parallel.dp;
+      const double once = seconds_to_send(then, on);
+      (expert ? then.parameters.expert : then.parameters.dense) *= 2;
+      const double twice = seconds_to_send(then, on);
+      sent[micro_batches - 1] = {(twice - once) / one, 2 * once - twice};
     }
     const auto here = numbers_of(all);
     cost::for_each_term(cost::optimizer_byte_terms, here,
                         [&](const auto& x) { moved += cost::real(x.formula, here) / cost::real(x.split, here); });
     (expert ? out.bytes_expert : out.bytes_dense) = bytes->real() / one;
-    (expert ? out.sent_expert : out.sent_dense) = sent[0] / one;
-    (expert ? out.more_expert : out.more_dense) = (sent[1] - sent[0]) / one;
+    (expert ? out.sent_expert : out.sent_dense) = sent[0];
+    (expert ? out.more_expert : out.more_dense) = {sent[1].each - sent[0].each, sent[1].fixed - sent[0].fixed};
     (expert ? out.moved_expert : out.moved_dense) = moved / one;
     (expert ? out.whole_expert : out.whole_dense) = whole->real() / one;
     if (!expert) out.buffers_dense = buffers->real() / one;
@@ -202,6 +231,8 @@ struct list_prices {
       if (!kept) return kept.error();
       if (!moment) return moment.error();
       one.seconds = took->total().count();
+      one.compute = took->compute().count();
+      one.kernels = cost::detail::kernels_of(blocks, on, p);
       one.bytes = kept->real();
       one.moment = moment->real();
       if (out.kinds.size() == 1) out.forward_share = took->forward / took->total();
@@ -219,7 +250,7 @@ struct list_prices {
     const std::vector<cost::layer_blocks> kinds = kinds_of(list);
     for (std::size_t at = 0; at < kinds.size(); ++at) {
       ends.sizes.hidden = list.sizes.hidden * cost::streams_behind(list.sizes, kinds[at]);
-      out.kinds[at].hop = price_of_hop(ends, on);
+      out.kinds[at].hop_bytes = bytes_of_hop(ends);
     }
     out.known = true;
     return out;
@@ -369,12 +400,13 @@ template <held_policy H>
   const auto vp = static_cast<double>(p.vp);
   double sum = layer.head;
   for (const kind_count& x : shapes.all) sum += x.count * layer.kinds[x.kind].seconds;
-  double busiest = 0, most_layers = 0, bytes = 0, exchange = 0, update = 0;
+  double busiest = 0, compute = 0, most_kernels = 0, bytes = 0, exchange = 0, update = 0;
   for (const rank_shape& x : shapes.ranks) {
     const bool passes_on = p.pp > 1 && x.begin < x.end;
-    const double hop = passes_on ? layer.kinds[shapes.counts[x.begin].kind].hop * vp : 0;
+    const double hop = passes_on ? price_of_hop(layer.kinds[shapes.counts[x.begin].kind].hop_bytes, p, on) * vp : 0;
     sum += x.copies * hop;
-    double time = (x.last ? layer.head : 0) + hop,
+    double time = (x.last ? layer.head : 0) + hop, computes = x.last ? layer.head : 0,
+           kernels = x.last ? on.launches : 0,
            own = x.first ? (x.last ? n.both : n.first)
                : x.last  ? n.last
                          : 0,
@@ -382,21 +414,30 @@ template <held_policy H>
     for (std::size_t at = x.begin; at < x.end; ++at) {
       const kind_count& some = shapes.counts[at];
       time += some.count * layer.kinds[some.kind].seconds;
+      computes += some.count * layer.kinds[some.kind].compute;
+      kernels += some.count * layer.kinds[some.kind].kernels;
       own += some.count * n.kinds[some.kind].dense;
       expert += some.count * n.kinds[some.kind].expert;
     }
-    busiest = (std::max)(busiest, time);
-    most_layers = (std::max)(most_layers, x.layers + (x.last ? 1 : 0));
-    exchange = (std::max)(exchange, own * (state.sent_dense + (batches - 1) * state.more_dense) +
-                                        expert * (state.sent_expert + (batches - 1) * state.more_expert));
+    if (time > busiest) {
+      busiest = time;
+      compute = computes;
+    }
+    most_kernels = (std::max)(most_kernels, kernels);
+    exchange = (std::max)(exchange, state.sent_dense.of(own) + (batches - 1) * state.more_dense.of(own) +
+                                        state.sent_expert.of(expert) + (batches - 1) * state.more_expert.of(expert));
     update = (std::max)(update, own * state.moved_dense + expert * state.moved_expert);
     const auto held = static_cast<double>(chunks_held(s, micro_batches, x.rank));
     bytes = (std::max)(bytes, peak_of_shape(x, shapes, layer, n, state, own, expert, held, vp, batches));
   }
   const double bubble = (sum - busiest) / vp * (s.zero_bubble ? layer.forward_share : 1);
-  const double device =
-      batches * busiest + bubble + (1 - on.data_overlap) * (exchange > 0 ? exchange / on.data_bytes : 0);
-  const double launched = 2 * batches * most_layers * on.launches * on.launch_seconds;
+  const bool every_batch = p.zero == cost::zero::gradients || p.zero == cost::zero::weights;
+  const double group = p.vp > 1 ? static_cast<double>(p.pp) : 1;
+  const double hides = compute * (every_batch ? batches : (std::min)(group, batches));
+  const double exposed = (std::max)((1 - on.data_overlap) * exchange, exchange - hides),
+               late = cost::detail::lateness_of(on.spread, p.devices()) * batches * compute;
+  const double device = batches * busiest + bubble + exposed + late;
+  const double launched = 2 * batches * most_kernels * on.launch_seconds;
   const double seconds =
       (launched > device ? launched : device) + update / on.memory_bytes + on.load_seconds + on.post_seconds;
   constexpr double max_count = 9.2e18;  // bytes beyond fit nowhere; a step beyond is an error of those who ask
