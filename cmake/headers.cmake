@@ -255,6 +255,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/formula/term.hpp
   hocket/cost/formula/unit.hpp
   hocket/cost/hardware.hpp
+  hocket/cost/links.hpp
   hocket/cost/machine.hpp
   hocket/cost/machines.hpp
   hocket/cost/measure_step.hpp

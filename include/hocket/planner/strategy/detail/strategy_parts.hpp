@@ -165,14 +165,16 @@ inline void price_ends(cost::setting ends, layer_prices& out) {
       const double once = seconds_to_send(then, on);
       (expert ? then.parameters.expert : then.parameters.dense) *= 2;
       const double twice = seconds_to_send(then, on);
-      sent[micro_batches - 1] = {(twice - once) / one, 2 * once - twice};
+      const bool endless = !std::isfinite(once);  // a rate is 0
+      sent[micro_batches - 1] = endless ? send_prices{once, 0} : send_prices{(twice - once) / one, 2 * once - twice};
     }
     const auto here = numbers_of(all);
     cost::for_each_term(cost::optimizer_byte_terms, here,
                         [&](const auto& x) { moved += cost::real(x.formula, here) / cost::real(x.split, here); });
     (expert ? out.bytes_expert : out.bytes_dense) = bytes->real() / one;
     (expert ? out.sent_expert : out.sent_dense) = sent[0];
-    (expert ? out.more_expert : out.more_dense) = {sent[1].each - sent[0].each, sent[1].fixed - sent[0].fixed};
+    if (std::isfinite(sent[0].each))
+      (expert ? out.more_expert : out.more_dense) = {sent[1].each - sent[0].each, sent[1].fixed - sent[0].fixed};
     (expert ? out.moved_expert : out.moved_dense) = moved / one;
     (expert ? out.whole_expert : out.whole_dense) = whole->real() / one;
     if (!expert) out.buffers_dense = buffers->real() / one;
