@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "command.hpp"
+#include "cost_fit.hpp"
 #include "cost_texts.hpp"
 #include "json_fields.hpp"
 #include "measured.hpp"
@@ -11,7 +12,7 @@ namespace hocket_cli {
 namespace {
 
 struct report_options {
-  std::string model, training, parallel, format = "text", out;
+  std::string model, training, parallel, machine, format = "text", out;
   measured_options measured;
 };
 
@@ -19,6 +20,10 @@ void run_report(const report_options& o) {
   if (!o.parallel.empty() && o.training.empty()) throw failure{2, "cost report: --parallel needs --training"};
   cost_files files{{o.model, read_json_file(o.model)}, {}, {}};
   if (!o.training.empty()) files.training = {o.training, read_json_file(o.training)};
+  if (!o.machine.empty()) {
+    if (!files.training) throw failure{2, "cost report: --machine needs --training"};
+    files.training->value["machine"] = machine_of_option(o.machine);
+  }
   if (!o.parallel.empty()) files.parallel = {o.parallel, read_json_file(o.parallel)};
   const cost_answer answer = answer_of(files);
   const auto& [report, context, counts] = answer;
@@ -51,10 +56,12 @@ void add_cost(CLI::App& app) {
       ->add_option("--parallel", o->parallel,
                    "JSON: tp, pp, vp, dp, cp, cp_comm_type, ep, sequence_parallel, zero, recompute, replay, copies, …")
       ->type_name("FILE");
+  add_machine(*report, o->machine);
   report->add_option("--format", o->format, "text, json or latex")->check(CLI::IsMember({"text", "json", "latex"}));
   add_measured(*report, o->measured);
   add_out(*report, o->out);
   report->callback([o] { run_report(*o); });
+  add_cost_fit(*cost);
 }
 
 }  // namespace hocket_cli

@@ -2,6 +2,7 @@
 #include "cost_input.hpp"
 
 #include <hocket/cost/machines.hpp>
+
 #include <hocket/cost/model/packing.hpp>
 #include <hocket/cost/model/scaled_format.hpp>
 #include <hocket/cost/model/uniform_list.hpp>
@@ -188,10 +189,6 @@ void read_links(const json_object& in, cost::machine& rates) {
   for (std::size_t at = levels.size(); at < cost::most_link_levels; ++at) rates.links[at] = {};
 }
 
-struct machine_number {
-  const char* key;
-  double cost::machine::* member;
-};
 // Rates of no machine would print figures without digits that mean something.
 constexpr double least_rate = 1, most_rate = 1e30, most_other = 1e9;
 constexpr machine_number machine_rates[] = {
@@ -238,6 +235,12 @@ void read_numbers(const json_object& in, cost::machine& rates) {
 }
 
 }  // namespace
+
+std::vector<machine_number> machine_numbers() {
+  std::vector<machine_number> all(std::begin(machine_rates), std::end(machine_rates));
+  all.insert(all.end(), std::begin(machine_others), std::end(machine_others));
+  return all;
+}
 
 machine_input read_machine(const json& machine, std::string_view file, const std::string& path) {
   if (machine.is_string()) {

@@ -19,8 +19,14 @@ struct machine_input {
   hocket::cost::machine rates;
   double worst_error = 0;  ///< relative, of its fit; 0: none
 };
-/// "b200_fitted", "a100_peak", "guide_device", or an object with name, source and rates.
+/// A name of hocket::cost::machines, or an object with name, source and rates.
 machine_input read_machine(const nlohmann::json& machine, std::string_view file, const std::string& path);
+/// A number of a machine as files call it.
+struct machine_number {
+  const char* key;
+  double hocket::cost::machine::* member;
+};
+std::vector<machine_number> machine_numbers();
 
 class json_object;
 /// "memory_gib" and "reserve_gib" of a cluster: the memory of one device. Ends the command if nothing is left.

@@ -78,17 +78,88 @@ inline std::vector<double> positive_least_squares(const std::vector<std::vector<
 }
 }  // namespace detail
 
+/// A rate of a machine that a fit may change: a member, or the byte/s of a level of links.
+class machine_rate {
+ public:
+  constexpr machine_rate(double machine::* member) noexcept : member_(member) {}  // NOLINT(google-explicit-constructor)
+  [[nodiscard]] static constexpr machine_rate of_link(std::size_t level) noexcept {
+    HOCKET_ASSERT(level < most_link_levels);
+    machine_rate out(nullptr);
+    out.level_ = level;
+    return out;
+  }
+  [[nodiscard]] constexpr double& in(machine& of) const noexcept {
+    return member_ != nullptr ? of.*member_ : of.links[level_].bytes;
+  }
+  [[nodiscard]] constexpr double in(const machine& of) const noexcept {
+    return member_ != nullptr ? of.*member_ : of.links[level_].bytes;
+  }
+
+ private:
+  double machine::* member_;
+  std::size_t level_ = 0;
+};
+
+namespace detail {
+/// Mean and worst relative error of a machine on measured steps, into it.
+inline result<void> add_errors(std::span<const measured_step> steps, machine_data& to) {
+  to.mean_error = to.worst_error = 0;
+  for (const measured_step& s : steps) {
+    const auto e = prediction_error(s, to.rates);
+    if (!e) return e.error();
+    const double size = std::abs(*e);
+    to.mean_error += size / static_cast<double>(steps.size());
+    to.worst_error = size > to.worst_error ? size : to.worst_error;
+  }
+  return {};
+}
+/// How a step's time changes with each inverse rate, over what those rates explain of the measured time.
+inline result<std::vector<double>> slopes_of(const measured_step& s, std::span<const machine_rate> rates,
+                                             const machine& on) {
+  const auto base = detail::predicted(s, on);
+  if (!base) return base.error();
+  std::vector<double> row;
+  double linear = 0;
+  for (const machine_rate& rate : rates) {
+    // d seconds / d (1 / rate), from a change too small to move the busiest rank.
+    machine nudged = on;
+    constexpr double no_time = 1e-18;  // seconds of a FLOP or byte: no device is as fast
+    const double inverse = 1 / rate.in(nudged), change = inverse > no_time ? inverse * 1e-6 : no_time;
+    rate.in(nudged) = 1 / (inverse + change);
+    const auto moved = detail::predicted(s, nudged);
+    if (!moved) return moved.error();
+    row.push_back((moved->step_time() - base->step_time()).count() / (1 / rate.in(nudged)-inverse));
+    linear += row.back() * inverse;
+  }
+  const double rest = base->step_time().count() - linear;  // what the fitted rates do not explain stays as it is
+  for (double& v : row) v /= s.step_time.count() - rest;
+  return row;
+}
+/// The machine a part of the way to the inverse rates that would meet the steps best.
+inline machine moved_towards(machine on, std::span<const machine_rate> rates, const std::vector<double>& inverse,
+                             const std::vector<std::vector<double>>& slopes, double part) {
+  for (std::size_t j = 0; j < rates.size(); ++j) {
+    if (std::none_of(slopes.begin(), slopes.end(), [&](const auto& row) { return row[j] != 0; })) continue;
+    double& rate = rates[j].in(on);
+    const double to = part * inverse[j] + (1 - part) / rate;
+    rate = to > 0 ? 1 / to : (std::numeric_limits<double>::max)();
+  }
+  return on;
+}
+}  // namespace detail
+
 /// The rates of a machine that meet measured steps best: least squares of the relative error over the inverse rates,
-/// none of them negative. A step's time is linear in the inverse rates but for which rank is the busiest, so the fit is
-/// repeated until that settles (at most 8 times). Rates not named keep the value of `start`.
-/// @param rates  the members to fit, at most 6 are sensible: {&machine::gemm_flops, &machine::attention_flops, …}
+/// none of them negative. A step's time is linear in the inverse rates but for what is the busiest, the slower of two,
+/// or hidden: so the fit is repeated, and goes only as far as the mean error falls (at most 16 times). Rates not named
+/// keep the value of `start`.
+/// @param rates  what to fit, at most 6 are sensible: {&machine::gemm_flops, machine_rate::of_link(0), …}
 /// @return the machine with the mean and worst relative error on these same steps. A rate that no step needs stays as
 /// it is; one that would come out negative is the largest double, so that its work takes no time. Held-out errors: fit
 /// without some steps and ask prediction_error for them.
 /// Errors: errc::out_of_range with fewer steps than rates; errc::bad_cost for a time that is not positive; those of
 /// predict_step.
 [[nodiscard]] inline result<machine_data> fit_machine(std::span<const measured_step> steps,
-                                                      std::span<double machine::* const> rates, const machine& start) {
+                                                      std::span<const machine_rate> rates, const machine& start) {
   if (steps.size() < rates.size() || rates.empty())
     return error{errc::out_of_range, static_cast<std::int64_t>(steps.size()), static_cast<std::int64_t>(rates.size()),
                  (std::numeric_limits<std::int32_t>::max)()}
@@ -96,50 +167,34 @@ inline std::vector<double> positive_least_squares(const std::vector<std::vector<
   for (const measured_step& s : steps)
     if (const double x = s.step_time.count(); !(x > 0) || x - x != 0)
       return error{errc::bad_cost}.with("seconds of a measured step");
-  machine_data out{"fitted", start, 0, 0, "least squares over measured steps"};
-  constexpr int max_rounds = 8;
+  machine_data best{"fitted", start, 0, 0, "least squares over measured steps"};
+  if (const auto ok = detail::add_errors(steps, best); !ok) return ok.error();
+  constexpr int max_rounds = 16, max_halvings = 8;
   for (int round = 0; round < max_rounds; ++round) {
-    std::vector<std::vector<double>> x;
+    std::vector<std::vector<double>> slopes;
     for (const measured_step& s : steps) {
-      const auto base = detail::predicted(s, out.rates);
-      if (!base) return base.error();
-      std::vector<double> row;
-      double linear = 0;
-      for (const auto rate : rates) {
-        // d seconds / d (1 / rate), from a change too small to move the busiest rank.
-        machine nudged = out.rates;
-        constexpr double no_time = 1e-18;  // seconds of a FLOP or byte: no device is as fast
-        const double inverse = 1 / nudged.*rate, change = inverse > no_time ? inverse * 1e-6 : no_time;
-        nudged.*rate = 1 / (inverse + change);
-        const auto moved = detail::predicted(s, nudged);
-        if (!moved) return moved.error();
-        row.push_back((moved->step_time() - base->step_time()).count() / (1 / nudged.*rate - inverse));
-        linear += row.back() * inverse;
-      }
-      const double rest = base->step_time().count() - linear;  // what the fitted rates do not explain stays as it is
-      for (double& v : row) v /= s.step_time.count() - rest;
-      x.push_back(std::move(row));
+      auto row = detail::slopes_of(s, rates, best.rates);
+      if (!row) return row.error();
+      slopes.push_back(std::move(*row));
     }
-    const std::vector<double> inverse = detail::positive_least_squares(x);
-    bool settled = true;
-    for (std::size_t j = 0; j < rates.size(); ++j) {
-      const bool needed = std::any_of(x.begin(), x.end(), [&](const auto& row) { return row[j] != 0; });
-      if (!needed) continue;
-      double& rate = out.rates.*rates[j];
-      const double found = inverse[j] > 0 ? 1 / inverse[j] : (std::numeric_limits<double>::max)();
-      settled = settled && std::abs(found - rate) <= 1e-9 * rate;
-      rate = found;
+    const std::vector<double> inverse = detail::positive_least_squares(slopes);
+    bool better = false;
+    double part = 1;
+    for (int halving = 0; halving < max_halvings && !better; ++halving, part /= 2) {
+      machine_data next = best;
+      next.rates = detail::moved_towards(best.rates, rates, inverse, slopes, part);
+      if (const auto ok = detail::add_errors(steps, next); !ok) return ok.error();
+      better = next.mean_error < best.mean_error * (1 - 1e-12);
+      if (better) best = next;
     }
-    if (settled) break;
+    if (!better) break;
   }
-  for (const measured_step& s : steps) {
-    const auto e = prediction_error(s, out.rates);
-    if (!e) return e.error();
-    const double size = *e < 0 ? -*e : *e;
-    out.mean_error += size / static_cast<double>(steps.size());
-    out.worst_error = size > out.worst_error ? size : out.worst_error;
-  }
-  return out;
+  return best;
+}
+[[nodiscard]] inline result<machine_data> fit_machine(std::span<const measured_step> steps,
+                                                      std::span<double machine::* const> rates, const machine& start) {
+  const std::vector<machine_rate> named(rates.begin(), rates.end());
+  return fit_machine(steps, std::span<const machine_rate>(named), start);
 }
 
 /// A prediction with the band of the fit behind it.
