@@ -31,7 +31,7 @@ double every_second(const cost::step_numbers& x, const cost::detail::layer_numbe
                     const cost::training& t, const cost::measured_run& measured) {
   const cost::environment step(x, p, t);
   const cost::environment one(layer, p, t);
-  return real(cost::backward_of_layer, one) + real(cost::exposed_of_layer, one) +
+  return real(cost::scores_formed_again, one) + real(cost::exposed_of_layer, one) +
          real(cost::forward_backward_seconds, step) + real(cost::exposed_seconds_of_step, step) +
          real(cost::hidden_seconds_of_step, step) + real(cost::bubble_seconds, step) +
          real(cost::scheduling_seconds, step) + real(cost::tokens_per_second_and_device, step) +

@@ -142,7 +142,8 @@ inline machine moved_towards(machine on, std::span<const machine_rate> rates, co
     if (std::none_of(slopes.begin(), slopes.end(), [&](const auto& row) { return row[j] != 0; })) continue;
     double& rate = rates[j].in(on);
     const double to = part * inverse[j] + (1 - part) / rate;
-    rate = to > 0 ? 1 / to : (std::numeric_limits<double>::max)();
+    constexpr double most = (std::numeric_limits<double>::max)();
+    rate = to > 1 / most ? 1 / to : most;
   }
   return on;
 }

@@ -148,7 +148,7 @@ TEST_CASE("cost: sizes that do not fit together are refused, by name") {
   CHECK(cost::check(mixture, t, {.dp = 8, .ep = 8}));
   CHECK(cost::check(mixture, t, {.dp = 4, .ep = 8}).error().word() == "ranks of a stage over ep x etp");
   CHECK(cost::check(mixture, t, {.dp = 8, .ep = 4, .etp = 4}).error().word() == "ranks of a stage over ep x etp");
-  CHECK(cost::layers_of_ranks(small_model, {.pp = 3}).error().word() == "layers for pp x vp stages");
+  CHECK(cost::layers_of_ranks(small_model, {.pp = 5}).error().word() == "layers for pp x vp stages");
   constexpr std::int64_t large = (std::int64_t{1} << 31) - 1;
   CHECK(cost::check(small_model, t, {.tp = large, .pp = large, .dp = large, .cp = large}).error().word() ==
         "devices, tp x pp x dp x cp");

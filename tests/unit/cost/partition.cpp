@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "catch.hpp"
@@ -22,7 +23,7 @@ using cost::rational;
 constexpr cost::model small{
     .layers = 9, .hidden = 64, .heads = 4, .kv_heads = 2, .head_dim = 16, .ffn = 128, .vocabulary = 256};
 
-TEST_CASE("layers are dealt out one by one, the first stages one more", "[cost][partition]") {
+TEST_CASE("layers are dealt out one by one", "[cost][partition]") {
   for (const std::int64_t layers : {4, 9, 16})
     for (const std::int64_t moe : {0, 1, 4})
       for (const std::int64_t windows : {0, 1, 3, 4})
@@ -42,11 +43,12 @@ TEST_CASE("layers are dealt out one by one, the first stages one more", "[cost][
                 bool operator==(const counts&) const = default;
               };
               std::vector<counts> expected(static_cast<std::size_t>(pp)), found(expected);
-              std::int64_t stage = 0, left = layers / (pp * vp) + (layers % (pp * vp) > 0 ? 1 : 0);
+              const auto sizes = cost::dealt_stages(m, {.pp = pp, .vp = vp}).value();
+              std::int64_t stage = 0, left = sizes.front();
               for (std::int64_t at = 0; at < layers; ++at) {
                 while (left == 0) {
                   ++stage;
-                  left = layers / (pp * vp) + (stage < layers % (pp * vp) ? 1 : 0);
+                  left = sizes[static_cast<std::size_t>(stage)];
                 }
                 --left;
                 counts& on = expected[static_cast<std::size_t>(stage % pp)];
@@ -109,6 +111,48 @@ TEST_CASE("a stage without layers gathers nothing and keeps nothing", "[cost][pa
   CHECK(message(refused.error()).find("layers of a stage") != std::string::npos);
 }
 
+/// Of all ways to give the last stage fewer and the others as equal as can be, the one whose heaviest stage is
+/// lightest.
+std::int64_t best_last(const cost::layer_list& list, std::int64_t stages) {
+  const cost::model& m = small;
+  const double layer = static_cast<double>(4 * m.hidden * m.heads * m.head_dim) +
+                       static_cast<double>(m.ffn_matrices * m.hidden * m.ffn + 2 * m.hidden);
+  const auto modules = static_cast<double>(list.sizes.prediction_heads);
+  const double beside = modules + static_cast<double>(m.vocabulary * m.hidden) * (1 + modules) / layer;
+  double lightest = 1e300;
+  std::int64_t best = -1;
+  for (std::int64_t last = list.layer_count() / stages; last >= 0; --last) {
+    const double others = std::ceil(static_cast<double>(list.layer_count() - last) / static_cast<double>(stages - 1));
+    const double heaviest = std::fmax(static_cast<double>(last) + beside, others);
+    if (heaviest < lightest) best = last;
+    lightest = std::fmin(lightest, heaviest);
+  }
+  return best;
+}
+
+TEST_CASE("layers that do not divide: the last stage has fewer for its heads and modules", "[cost][partition]") {
+  for (const std::int64_t modules : {0, 1, 2})
+    for (const std::int64_t pp : {2, 3, 4, 5, 7, 8}) {
+      cost::model m = small;
+      m.mtp_layers = modules;
+      const cost::layer_list list = m;
+      const auto sizes = cost::dealt_stages(list, {.pp = pp}).value();
+      INFO(modules << " modules, " << pp << " stages");
+      CHECK(std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}) == small.layers);
+      CHECK(sizes.size() == static_cast<std::size_t>(pp));
+      if (small.layers % pp == 0) CHECK(sizes.back() == small.layers / pp);
+      else CHECK(sizes.back() == best_last(list, pp));
+      for (std::size_t s = 1; s + 1 < sizes.size(); ++s) CHECK((sizes[s] == sizes[0] || sizes[s] == sizes[0] - 1));
+    }
+  // Meta's 126 layers in 128 stages, arXiv:2407.21783 section 3.3.2: one less on the first and on the last.
+  cost::model m = small;
+  m.layers = 126;
+  const auto sizes = cost::dealt_stages(m, {.pp = 16, .vp = 8}).value();
+  CHECK(sizes.front() == 0);
+  CHECK(sizes.back() == 0);
+  CHECK(std::count(sizes.begin(), sizes.end(), 1) == 126);
+}
+
 TEST_CASE("sizes just at and beyond what fits are told apart", "[cost][partition]") {
   cost::model learned = small;
   learned.positions = 8;
@@ -116,10 +160,10 @@ TEST_CASE("sizes just at and beyond what fits are told apart", "[cost][partition
   CHECK(!cost::check(learned, {.sequence = 9, .global_batch = 1}, {}));
   learned.positions = 1;
   CHECK(!cost::check(learned, {.sequence = 2, .global_batch = 1}, {}));
-  CHECK(cost::check_even_stages(small.layers, {.pp = 9}));
-  CHECK(!cost::check_even_stages(small.layers, {.pp = 10}));
-  CHECK(cost::layers_of_ranks(small, {.pp = 9}));
-  CHECK(!cost::layers_of_ranks(small, {.pp = 10}));
+  CHECK(cost::check_even_stages(small.layers, {.pp = 11}));  // the first and the last stage may have none
+  CHECK(!cost::check_even_stages(small.layers, {.pp = 12}));
+  CHECK(cost::layers_of_ranks(small, {.pp = 11}));
+  CHECK(!cost::layers_of_ranks(small, {.pp = 12}));
   constexpr std::int64_t most = (std::int64_t{1} << 31) - 1;
   cost::model m = small;
   m.ffn = most;

@@ -74,12 +74,14 @@ constexpr result<void> check_whole(std::span<const named_division> divisions) no
 [[nodiscard]] constexpr result<void> check(const training& t) noexcept { return detail::check_members(t); }
 [[nodiscard]] constexpr result<void> check(const parallel& p) noexcept { return detail::check_members(p); }
 
-/// Whether layers that are dealt out evenly leave no stage without one. A layout may have empty stages, an even split
-/// that has some is a mistake in pp or vp.
+/// Whether layers that are dealt out evenly leave no stage without one, but for the first and the last, which have the
+/// embedding and the head: Llama 3.1 405B has 126 layers in 128 stages. A layout may have other empty stages, an even
+/// split that has some is a mistake in pp or vp.
 /// Errors: errc::out_of_range, naming layers and stages. O(1).
 [[nodiscard]] constexpr result<void> check_even_stages(std::int64_t layers, const parallel& p) noexcept {
-  if (p.pp * p.vp <= layers) return {};
-  return error{errc::out_of_range, layers, p.pp * p.vp, detail::max_size}.with("layers for pp x vp stages");
+  const std::int64_t stages = p.pp * p.vp, ends = stages > 2 ? 2 : 0;
+  if (stages - ends <= layers) return {};
+  return error{errc::out_of_range, layers, stages - ends, detail::max_size}.with("layers for pp x vp stages");
 }
 
 /// What the formulas need of a step and its splits, whatever stands on which stage: the vocabulary and the sequence

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 #include <vector>
 
 // Which layers of a list stand on which pipeline rank, and what that rank holds.
@@ -73,8 +74,63 @@ constexpr void check_sizes(const Other&, const parallel&, std::vector<named_divi
   return detail::check_whole(divisions);
 }
 
+namespace detail {
+/// What the last stage has beside its layers, in the parameters that a token uses: modules and heads.
+struct stage_weights {
+  integer layer = 1, beside_last = 0;
+};
+constexpr stage_weights weights_of_stages(const layer_list& list) {
+  stage_weights out;
+  if (list.layers.empty()) return out;
+  const layer_blocks blocks = all_weights(list.layers.back().blocks);
+  const block_setting all{.on_rank = {.layers = 1}, .sizes = list.sizes};
+  const auto dense = sum_over(blocks, all, &block_terms::parameters, false),
+             expert = sum_over(blocks, all, &block_terms::expert_parameters, false),
+             idle = sum_over(blocks, all, &block_terms::idle_parameters, false);
+  if (!dense || !expert || !idle) return out;
+  const rational used = *dense + *expert - *idle;
+  if (!used.ok() || used.ceiling().num() < 1) return out;
+  out.layer = used.ceiling().num();
+  const integer modules = list.sizes.prediction_heads;
+  out.beside_last = modules * out.layer + integer(list.sizes.vocabulary) * list.sizes.hidden * (1 + modules);
+  return out;
+}
+}  // namespace detail
+
+/// Layers of each stage in model order where nothing is said of them. Where they divide, all have the same. Else the
+/// last stage, which has heads and prediction modules beside its layers, gets as many as keep the heaviest stage
+/// lightest; of the others the first have one more, and the first has none if there are too few.
+/// Errors: those of check_even_stages. O(runs + stages).
+///
+///     // 61 layers and a prediction module in 16 stages: 15 of 4, and 1 beside the module and two heads.
+///     dealt_stages(deepseek_v3, {.pp = 16})->back() == 1;
+[[nodiscard]] constexpr result<std::vector<std::int64_t>> dealt_stages(const layer_list& list, const parallel& p) {
+  const std::int64_t stages = p.pp * p.vp, all = list.layer_count();
+  if (const auto ok = check_even_stages(all, p); !ok) return ok.error();
+  std::int64_t last = all / stages;
+  if (all % stages != 0) {
+    const detail::stage_weights weight = detail::weights_of_stages(list);
+    const auto heaviest = [&](std::int64_t on_last) {
+      const std::int64_t most = (all - on_last + stages - 2) / (stages - 1);
+      return (std::max)(on_last * weight.layer + weight.beside_last, most * weight.layer);
+    };
+    for (std::int64_t fewer = last - 1; fewer >= 0; --fewer)
+      if (heaviest(fewer) < heaviest(last)) last = fewer;
+  }
+  const std::int64_t others = stages - 1, rest = all - last;
+  std::vector<std::int64_t> out;
+  if (others > 0 && rest < others) out.push_back(0);
+  const auto begun = static_cast<std::int64_t>(out.size());
+  for (std::int64_t s = begun; s < others; ++s) {
+    const std::int64_t here = others - begun;
+    out.push_back(rest / here + (s - begun < rest % here ? 1 : 0));
+  }
+  out.push_back(last);
+  return out;
+}
+
 /// The layers of every rank: stage s of pp x vp has stage_sizes[s] layers, rank i the stages i, i + pp, ….
-/// @param stage_sizes  layers of each stage in model order; empty: dealt out evenly, the first stages one more
+/// @param stage_sizes  layers of each stage in model order; empty: as dealt_stages has them
 /// @param operations   what each layer computes again beside the level of p
 /// Errors: errc::bad_shape unless there are pp x vp sizes; errc::contradictory_field if they are not the list's layers,
 /// errc::out_of_range for a negative one, and without sizes those of check_even_stages. O(runs + stages).
@@ -85,20 +141,24 @@ constexpr void check_sizes(const Other&, const parallel&, std::vector<named_divi
   const std::int64_t stages = p.pp * p.vp, all = list.layer_count();
   if (!stage_sizes.empty() && static_cast<std::int64_t>(stage_sizes.size()) != stages)
     return error{errc::bad_shape, p.pp, p.vp, static_cast<std::int64_t>(stage_sizes.size())}.with("stage sizes");
-  if (stage_sizes.empty())
-    if (const auto ok = check_even_stages(all, p); !ok) return ok.error();
+  std::vector<std::int64_t> dealt;
+  if (stage_sizes.empty()) {
+    auto even = dealt_stages(list, p);
+    if (!even) return even.error();
+    dealt = std::move(*even);
+    stage_sizes = dealt;
+  }
   std::vector<rank_layers> out(static_cast<std::size_t>(p.pp));
   for (std::int64_t rank = 0; rank < p.pp; ++rank)
     out[static_cast<std::size_t>(rank)].ends = {.first = rank == 0, .last = rank == p.pp - 1, .rank = rank};
   if (!list.front.empty()) out.front().layers.push_back({list.front, 1, how, run_place::front});
   std::size_t run = 0;
-  std::int64_t used = 0, dealt = 0;  // layers of the run, and of the list, that have a stage
+  std::int64_t used = 0, placed = 0;  // layers of the run, and of the list, that have a stage
   for (std::int64_t stage = 0; stage < stages; ++stage) {
-    std::int64_t left = stage_sizes.empty() ? all / stages + (stage < all % stages ? 1 : 0)
-                                            : stage_sizes[static_cast<std::size_t>(stage)];
+    std::int64_t left = stage_sizes[static_cast<std::size_t>(stage)];
     if (left < 0) return error{errc::out_of_range, left, 0, all}.with("layers of a stage");
     rank_layers& on = out[static_cast<std::size_t>(stage % p.pp)];
-    dealt += left;
+    placed += left;
     on.layer_count += left;
     while (left > 0 && run < list.layers.size()) {
       const std::int64_t here = (std::min)(left, list.layers[run].count - used);
@@ -111,7 +171,7 @@ constexpr void check_sizes(const Other&, const parallel&, std::vector<named_divi
       }
     }
   }
-  if (dealt != all) return error{errc::contradictory_field, dealt, all}.with("layers of the stages");
+  if (placed != all) return error{errc::contradictory_field, placed, all}.with("layers of the stages");
   for (const repeated_layer& each : list.predictions)
     out.back().layers.push_back({each.blocks, each.count, how, run_place::prediction});
   if (!list.back.empty()) out.back().layers.push_back({list.back, 1, how, run_place::back});

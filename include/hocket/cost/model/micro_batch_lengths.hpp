@@ -50,12 +50,13 @@ struct stage_choice {
   friend constexpr bool operator==(const stage_choice&, const stage_choice&) = default;
 };
 
-/// The layers of `pp x vp` stages dealt out evenly, all alike.
+/// The layers of `pp x vp` stages as dealt_stages has them, all recomputed alike. Precondition: check_even_stages.
 [[nodiscard]] inline std::vector<stage_choice> even_choices(const layer_list& list, const parallel& p,
                                                             const recompute_choice& how = {}) {
-  const std::int64_t stages = p.pp * p.vp, all = list.layer_count();
+  const auto sizes = dealt_stages(list, p);
+  HOCKET_ASSERT(sizes);
   std::vector<stage_choice> out;
-  for (std::int64_t s = 0; s < stages; ++s) out.push_back({all / stages + (s < all % stages ? 1 : 0), 0, how});
+  for (const std::int64_t here : *sizes) out.push_back({here, 0, how});
   return out;
 }
 

@@ -403,9 +403,10 @@ template <held_policy H>
   double sum = layer.head;
   for (const kind_count& x : shapes.all) sum += x.count * layer.kinds[x.kind].seconds;
   double busiest = 0, compute = 0, most_kernels = 0, bytes = 0, exchange = 0, update = 0;
+  double boundary = layer.kinds.front().hop_bytes;
   for (const rank_shape& x : shapes.ranks) {
-    const bool passes_on = p.pp > 1 && x.begin < x.end;
-    const double hop = passes_on ? price_of_hop(layer.kinds[shapes.counts[x.begin].kind].hop_bytes, p, on) * vp : 0;
+    if (x.begin < x.end) boundary = layer.kinds[shapes.counts[x.begin].kind].hop_bytes;  // a rank may have no layers
+    const double hop = p.pp > 1 ? price_of_hop(boundary, p, on) * vp : 0;
     sum += x.copies * hop;
     double time = (x.last ? layer.head : 0) + hop, computes = x.last ? layer.head : 0,
            kernels = x.last ? on.launches : 0,
