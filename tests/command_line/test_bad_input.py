@@ -308,7 +308,7 @@ class Json(ToolTest):
     def test_parallel(self):
         training = self.file("training.json", json.dumps(TRAINING))
         for path, values in {
-                "tp": (0, -1, 2**31, 1.5, "2", 5, 7, 2**31 - 1), "pp": (0, 13, 2**31 - 1, None), "vp": (0, 13, 2**31 - 1),
+                "tp": (0, -1, 2**31, 1.5, "2", 5, 7, 2**31 - 1), "pp": (0, 15, 2**31 - 1, None), "vp": (0, 15, 2**31 - 1),
                 "dp": (0, -1, 3, 2**31 - 1), "cp": (0, 7, 2**31 - 1), "ep": (0, -1), "zero": (-1, 4, 1.5, "1"), "copies": (0, 3, -1, 2**31, 1.5, 1025),
                 "offload_optimizer": (1, "yes", None), "offload_activations": (0, "no"),
                 "sequence_parallel": (1, "true"), "recompute": ("all", 1, None), "TP": (2,)}.items():

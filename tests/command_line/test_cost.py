@@ -2,6 +2,7 @@
 """hocket cost report: published totals to the last digit, and the three formats against each other."""
 import csv
 import json
+import pathlib
 import math
 import re
 import unittest
@@ -140,8 +141,13 @@ class Report(ToolTest):
             without, none, two = report(), report(predictions=0), report(predictions=2)
             self.assertEqual(none, without)
             self.assertEqual(two["parameters"], without["parameters"])
-            self.assertEqual(two["memory"][0]["static_bytes"], without["memory"][0]["static_bytes"])
-            self.assertGreater(two["memory"][1]["static_bytes"], without["memory"][1]["static_bytes"])
+            if json.loads(pathlib.Path(model).read_text())["num_hidden_layers"] % 2 == 0:
+                self.assertEqual(two["memory"][0]["static_bytes"], without["memory"][0]["static_bytes"])
+                self.assertGreater(two["memory"][1]["static_bytes"], without["memory"][1]["static_bytes"])
+            else:  # the stage of the modules gets fewer layers for them
+                self.assertGreater(two["memory"][0]["static_bytes"], without["memory"][0]["static_bytes"])
+            total = lambda r: sum(rank["static_bytes"] for rank in r["memory"])
+            self.assertGreater(total(two), total(without))
             self.assertGreater(two["flops"]["per_step"], without["flops"]["per_step"])
 
     def test_muon(self):

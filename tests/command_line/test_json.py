@@ -66,6 +66,7 @@ class Json(ToolTest):
             ("pipeline", "search"): ("--ranks", 3, "--micro-batches", 4, "--memory-cap", 3, "--budget", 1000),
             ("tiling", "solve"): ("--problem", TILING), ("tiling", "fit"): ("--samples", samples),
             ("cost", "report"): ("--model", CONFIGS / "llama-2-7b.json", "--training", training, "--parallel", parallel),
+            ("cost", "fit"): ("--runs", DATA / "published" / "runs.json"),
             ("planner", "split"): ("--problem", LLAMA / "split.json"),
             ("planner", "layout"): ("--model", LLAMA / "config.json", "--training", fast, "--parallel", parallel),
             ("planner", "offload"): ("--model", LLAMA / "config.json", "--training", moves, "--parallel", parallel, "--memory-gib", 64),

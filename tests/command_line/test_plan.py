@@ -231,7 +231,7 @@ class Plan(ToolTest):
     def test_an_even_split_has_a_layer_on_every_stage(self):
         records = json.loads((DATA / "cost" / "layer_families.json").read_text(encoding="utf-8"))
         model = self.file("m.json", json.dumps(records["qwen3_next, other"]["config"]))  # 10 layers
-        for name, says in (("even", "layers for pp x vp stages is 10, but must lie in [16, "), ([1] * 10, "is [1,1,1,1,1,1,1,1,1,1]: 10 numbers, but pp x vp is 16 stages")):
+        for name, says in (("even", "layers for pp x vp stages is 10, but must lie in [14, "), ([1] * 10, "is [1,1,1,1,1,1,1,1,1,1]: 10 numbers, but pp x vp is 16 stages")):
             def change(value):
                 value["model"] = str(model)
                 value["parallel"].update(pp=8, dp=1)
@@ -509,7 +509,9 @@ class Plan(ToolTest):
         by_flops = planned("even")
         layers = [stage["layers"] for stage in by_flops["pipeline"]["stages"]]
         count = records["kimi_linear, other"]["config"]["num_hidden_layers"]
-        self.assertEqual(layers, [count // 4 + (s < count % 4) for s in range(4)])
+        self.assertEqual(sum(layers), count)
+        self.assertLessEqual(max(layers[:3]) - min(layers[:3]), 1)
+        self.assertLessEqual(layers[3], layers[0])  # beside the head
         training = json.loads(PLAN.read_text())["training"]
         cost = json.loads(self.ok("cost", "report", "--model", model, "--training", self.file("t.json", json.dumps(training)),
                                   "--parallel", self.file("p.json", json.dumps({"tp": 2, "pp": 4, "dp": 2})), "--format", "json").text)

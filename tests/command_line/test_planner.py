@@ -505,7 +505,7 @@ class Strategies(ToolTest):
         self.assertLessEqual(float(found.summary["slowest_stage_us"]), float(self.ok("planner", "layout", "E|t|t|t||L", *short).summary["slowest_stage_us"]))
         self.ok("planner", "layout", "E|t|t|t||m*5L", *short, "--predictions", "5")  # more modules than layers, too
         for command in (("cost", "report"), ("planner", "batches", "--lengths", "uniform:64-128"), ("planner", "offload", "--memory-gib", "40")):
-            self.refused(*command, *short, says="layers for pp x vp stages is 3, but must lie in [6, ")
+            self.refused(*command, *short, says="layers for pp x vp stages is 3, but must lie in [4, ")
         # Prediction modules stand on one stage of the last chunk.
         words += ["--predictions", "2"]
         layout = self.ok("planner", "layout", *words, "--format", "megatron").text.strip()
