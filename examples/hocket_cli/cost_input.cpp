@@ -362,21 +362,22 @@ training_input read_training(const json& training, const cost::layer_list& model
 
 namespace {
 
-// "replay": names of operations; each is computed again, and no other.
+// "replay": names of operations that are computed again, beside the gather after a sequence-parallel norm, which
+// frameworks do again anyway. "-gather": they keep what was gathered.
 cost::replay_set read_replay(const json_object& in) {
   const json& names = in.at("replay");
   if (!names.is_array()) in.fail_at("replay", "must be an array of operations");
-  cost::replay_set out{.gather = false};
+  cost::replay_set out;
   for (const json& each : names) {
-    bool found = false;
+    bool found = each == "-gather";
+    if (found) out.gather = false;
     for (const cost::layer_operation which : cost::replayable) {
       if (!each.is_string() || each.get_ref<const std::string&>() != cost::to_string(which)) continue;
       out.*cost::flag_of(which) = found = true;
     }
     if (found) continue;
-    std::string known;
-    for (const cost::layer_operation which : cost::replayable)
-      known += (known.empty() ? "" : ", ") + std::string(to_string(which));
+    std::string known = "-gather";
+    for (const cost::layer_operation which : cost::replayable) known += ", " + std::string(to_string(which));
     in.fail_at("replay", "must hold names of operations: " + known);
   }
   return out;

@@ -16,7 +16,14 @@ namespace hocket_cli {
 namespace {
 
 /// What "search" may stand for; left out as a whole, "parallel" leaves all of them open.
-constexpr const char* open_keys[] = {"tp", "pp", "vp", "zero", "recompute", "sequence_parallel", "copies"};
+constexpr const char* open_keys[] = {"tp", "pp", "vp", "cp", "ep", "zero", "recompute", "sequence_parallel", "copies"};
+
+/// Whether an object of sizes leaves those open that it does not name: it names neither tp, pp nor dp, so that the
+/// layout is not its own.
+bool names_no_layout(const nlohmann::json& parallel) {
+  if (!parallel.is_object()) return false;
+  return !parallel.contains("tp") && !parallel.contains("pp") && !parallel.contains("dp");
+}
 
 /// Takes each "search" out of an object and notes its key.
 void take_open(nlohmann::json& object, const char* key, std::vector<std::string>& open) {
@@ -41,7 +48,7 @@ std::vector<hocket::planner::strategy_space> parts_with(const plan_input& in,
                                                         const fixed_sizes& fixed) {
   if (fixed.stages == 0 && fixed.micro_batches == 0) return {space};
   std::vector<hocket::planner::strategy_space> parts;
-  const auto add = [&](std::int64_t tp, std::int64_t pp, std::int64_t dp) {
+  const auto add = [&](std::int64_t tp, std::int64_t cp, std::int64_t pp, std::int64_t dp) {
     const std::int64_t batch = in.training.step.global_batch;
     for (const std::int64_t vp : space.chunks)
       for (const std::int64_t one : space.micro_batches) {
@@ -49,18 +56,19 @@ std::vector<hocket::planner::strategy_space> parts_with(const plan_input& in,
         if (fixed.micro_batches > 0 && (batch % (one * dp) != 0 || batch / (one * dp) != fixed.micro_batches)) continue;
         parts.push_back(space);
         parts.back().tensor = {tp};
+        parts.back().context = {cp};
         parts.back().pipeline = {pp};
         parts.back().chunks = {vp};
         parts.back().micro_batches = {one};
       }
   };
-  for (const std::int64_t tp : space.tensor) {
-    const std::int64_t rest = in.devices / (tp * in.parallel.cp);
-    for (std::int64_t pp = 1; pp <= rest; ++pp)
-      if (tp * in.parallel.cp * rest == in.devices && rest % pp == 0 &&
-          (space.pipeline.empty() || space.pipeline.front() == pp))
-        add(tp, pp, rest / pp);
-  }
+  for (const std::int64_t tp : space.tensor)
+    for (const std::int64_t cp : space.context) {
+      const std::int64_t rest = in.devices / (tp * cp);
+      for (std::int64_t pp = 1; pp <= rest; ++pp)
+        if (tp * cp * rest == in.devices && rest % pp == 0 && (space.pipeline.empty() || space.pipeline.front() == pp))
+          add(tp, cp, pp, rest / pp);
+    }
   return parts;
 }
 
@@ -88,6 +96,9 @@ hocket::planner::strategy_plan joined(std::vector<hocket::planner::strategy_plan
   return all;
 }
 
+/// Experts of a model that has none are no choice.
+bool can_be_open(const plan_input& in, std::string_view key) { return key != "ep" || has_experts(in.model.layers); }
+
 bool is_open(const plan_input& in, std::string_view key) {
   return std::find(in.open.begin(), in.open.end(), key) != in.open.end();
 }
@@ -96,6 +107,8 @@ bool is_open(const plan_input& in, std::string_view key) {
 hocket::planner::strategy_space space_of(const plan_input& in) {
   const hocket::cost::parallel& p = in.parallel;
   hocket::planner::strategy_space space{.context = {p.cp}, .expert = {p.ep}, .zero_bubble = false};
+  if (is_open(in, "cp")) space.context = {1, 2, 4, 8, 16};
+  if (is_open(in, "ep")) space.expert = hocket::planner::strategy_space{}.expert;
   if (!is_open(in, "tp")) space.tensor = {p.tp};
   if (!is_open(in, "pp")) space.pipeline = {p.pp};
   if (!is_open(in, "vp")) space.chunks = {p.vp};
@@ -119,9 +132,12 @@ void check_rates(const plan_input& in) {
   };
   const hocket::cost::parallel& p = in.parallel;
   const hocket::cost::machine& rates = in.training.on->rates;
+  if (rates.has_links()) return;
+  const bool opens_tensor = is_open(in, "tp") || is_open(in, "cp");
   for (const need x :
-       {need{p.cp > 1 || p.tp > 1 || (is_open(in, "tp") && in.devices > 1), rates.tensor_bytes, "tensor_bytes"},
-        {p.ep > 1, rates.expert_bytes, "expert_bytes"},
+       {need{p.cp > 1 || p.tp > 1 || (opens_tensor && in.devices > 1), rates.tensor_bytes, "tensor_bytes"},
+        {has_experts(in.model.layers) && (p.ep > 1 || is_open(in, "ep")) && in.devices > 1, rates.expert_bytes,
+         "expert_bytes"},
         {p.pp > 1 || (is_open(in, "pp") && in.devices > 1), rates.pipeline_bytes, "pipeline_bytes"},
         {in.devices > 1, rates.data_bytes, "data_bytes"}})
     if (x.needed && x.rate <= 0)
@@ -268,6 +284,8 @@ void take(plan_input& in, const hocket::planner::strategy& best) {
   in.parallel.pp = best.how.pp;
   in.parallel.vp = best.how.vp;
   in.parallel.dp = best.how.dp;
+  in.parallel.cp = best.how.cp;
+  in.parallel.ep = best.how.ep;
   in.parallel.zero = best.how.zero;
   in.parallel.recompute = best.how.recompute;
   in.parallel.copies = best.how.copies;
@@ -313,9 +331,16 @@ plan_input read_plan(const std::string& file) {
   nlohmann::json training = v.at("training"), parallel = nlohmann::json::object();
   if (v.has("parallel")) {
     parallel = v.at("parallel");
-    for (const char* key : open_keys) take_open(parallel, key, in.open);
+    const bool rest_is_open = names_no_layout(parallel);
+    for (const char* key : open_keys) {
+      take_open(parallel, key, in.open);
+      if (!can_be_open(in, key)) continue;
+      if (rest_is_open && !parallel.contains(key) && std::find(in.open.begin(), in.open.end(), key) == in.open.end())
+        in.open.emplace_back(key);
+    }
   } else {
-    in.open.assign(std::begin(open_keys), std::end(open_keys));
+    for (const char* key : open_keys)
+      if (can_be_open(in, key)) in.open.emplace_back(key);
     if (training.is_object() && !training.contains("micro_batch")) in.open.emplace_back("micro_batch");
   }
   take_open(training, "micro_batch", in.open);

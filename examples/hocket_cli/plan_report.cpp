@@ -43,9 +43,27 @@ std::string chosen(const plan_input& in, const std::string& key) {
   return std::to_string(key == "tp"       ? p.tp
                         : key == "pp"     ? p.pp
                         : key == "vp"     ? p.vp
+                        : key == "cp"     ? p.cp
+                        : key == "ep"     ? p.ep
                         : key == "zero"   ? static_cast<std::int64_t>(p.zero)
                         : key == "copies" ? p.copies
                                           : in.training.step.micro_batch);
+}
+
+/// What was not looked at: sizes that the file says, and those that no search here tries.
+std::string held_fixed(const plan_input& in) {
+  const cost::parallel& p = in.parallel;
+  const bool with_experts = has_experts(in.model.layers);
+  std::string out;
+  const auto add = [&](const std::string& what) { out += (out.empty() ? "" : ", ") + what; };
+  for (const char* key : {"tp", "pp", "vp", "cp", "ep", "zero", "sequence_parallel", "copies", "micro_batch"}) {
+    if (std::find(in.open.begin(), in.open.end(), key) != in.open.end()) continue;
+    if (std::string_view(key) == "ep" && !with_experts) continue;
+    add(std::string(key) + " " + chosen(in, key));
+  }
+  if (with_experts) add("etp " + std::to_string(p.etp));
+  add("sequences " + std::to_string(in.training.step.global_batch));
+  return out;
 }
 
 void graph_section(std::string& out, const plan_input& in, const step_plan& p) {
@@ -188,6 +206,7 @@ void choice_section(std::string& out, const plan_input& in, const step_plan& p) 
   const auto& c = *in.choice;
   line(out, "Chosen, because the file leaves it open: the fastest that fits");
   for (const std::string& key : in.open) line(out, "  %-22s %s", key.c_str(), chosen(in, key).c_str());
+  line(out, "  held fixed             %s", held_fixed(in).c_str());
   const auto seconds = [](const auto& x) { return static_cast<double>(x.cost.step.count()) / 1e9; };
   const auto gibibytes = [](const auto& x) { return static_cast<double>(x.cost.memory.count()) / bytes_per_gib; };
   line(out, "  predicted step         %9.3f s with %.2f GiB on the fullest rank, %lld data-parallel ranks",
@@ -223,6 +242,7 @@ nlohmann::ordered_json choice_as_json(const plan_input& in, const step_plan& p) 
     to["open"][key] = key == "recompute" ? ordered_json(value) : ordered_json::parse(value);
   }
   to["dp"] = in.parallel.dp;
+  to["held_fixed"] = held_fixed(in);
   const auto price = [](ordered_json& at, double seconds, std::int64_t bytes) {
     at["step_seconds"] = seconds;
     at["bytes"] = bytes;

@@ -240,12 +240,38 @@ std::int64_t peak_of_named(const plan_input& in, const pipeline::shape& shape, s
   return peak;
 }
 
+namespace {
+/// A step that no split of these sizes is shorter than: layers take at least what they take without recompute, and the
+/// busiest rank at least the mean of all.
+double least_step(const plan_input& in, const cost::layer_list& list, const planner::strategy& x) {
+  cost::training t = in.training.step;
+  t.micro_batch = x.micro_batch;
+  cost::parallel p = x.how;
+  p.recompute = cost::recompute::none;
+  const auto step = cost::predict_step(list, t, p, in.training.on->rates);
+  if (!step) return 0;
+  double all = 0;
+  for (const cost::layer_time& rank : step->rank_times) all += rank.total().count();
+  const auto batches = static_cast<double>(t.global_batch) / static_cast<double>(t.micro_batch * p.dp);
+  return batches * all / static_cast<double>(p.pp) + step->parts.optimizer.count();
+}
+}  // namespace
+
 void settle(plan_input& in) {
   if (!in.search_split || in.candidates.empty()) return;
+  struct candidate {
+    double bound;
+    const planner::strategy* sizes;
+  };
+  const cost::layer_list list = list_of(in);
+  std::vector<candidate> all;
+  for (const planner::strategy& x : in.candidates) all.push_back({least_step(in, list, x), &x});
+  std::stable_sort(all.begin(), all.end(), [](const candidate& a, const candidate& b) { return a.bound < b.bound; });
   const planner::strategy* best = nullptr;
   double least = 0;
-  for (const planner::strategy& x : in.candidates) {
-    take(in, x);
+  for (const candidate& x : all) {
+    if (best != nullptr && x.bound >= least) break;  // nor can any after it be shorter
+    take(in, *x.sizes);
     if (actions_of(in) > most_drawn) continue;
     step_plan one;
     plan_stages(in, one);
@@ -253,7 +279,7 @@ void settle(plan_input& in) {
     ++in.candidates_that_fit;
     const double seconds = step_of_split(in, *one.split).step_time().count();
     if (best == nullptr || seconds < least) {
-      best = &x;
+      best = x.sizes;
       least = seconds;
     }
   }

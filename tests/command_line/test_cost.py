@@ -349,6 +349,14 @@ class Report(ToolTest):
             self.assertLess(again["memory"][rank]["peak_bytes"], plain["memory"][rank]["peak_bytes"])
         self.assertGreater(again["step"]["seconds"], plain["step"]["seconds"])
         self.assertEqual(again["flops"]["per_step"], plain["flops"]["per_step"])
+        # A list adds to what is done again anyway: naming one operation never keeps more.
+        def kept(*names, **sizes):
+            some = {"tp": 2, "sequence_parallel": True, **sizes}
+            return report({**some, "replay": list(names)} if names else some)["memory"][0]["activation_bytes"]
+        self.assertLess(kept("activation"), kept())
+        self.assertLess(kept("activation", "norm"), kept("activation"))
+        self.assertGreater(kept("-gather"), kept())
+        self.assertEqual(kept("gather"), kept())
         products = report({"replay": ["qkv"]})["flops"]
         self.assertEqual(products["hardware_per_step"] - products["per_step"], 2 * 8 * 4096 * 40 * 5120 * 3 * 5120)
         for bad in ("norm", ["norms"], [1], {"norm": True}):

@@ -67,9 +67,15 @@ class Plan(ToolTest):
         def none_given(value):
             del value["parallel"], value["training"]["micro_batch"]
         done, report, free = ask("free", none_given)
-        keys = {"tp", "pp", "vp", "zero", "recompute", "sequence_parallel", "copies", "micro_batch"}
-        self.assertEqual(set(free["open"]), keys)
-        self.assertEqual(free["open"]["tp"] * free["open"]["pp"] * free["dp"], 16)
+        keys = {"tp", "pp", "vp", "cp", "zero", "recompute", "sequence_parallel", "copies", "micro_batch"}
+        self.assertEqual(set(free["open"]), keys)  # no "ep": the model has no experts
+        self.assertEqual(free["open"]["tp"] * free["open"]["pp"] * free["open"]["cp"] * free["dp"], 16)
+        self.assertEqual(free["held_fixed"], "sequences 32")
+        # An object that names no layout fixes what it names, and leaves the rest open.
+        _, _, but_zero = ask("zero", lambda v: None, zero=1)
+        self.assertEqual(set(but_zero["open"]), keys - {"zero", "micro_batch"})
+        self.assertIn("zero 1", but_zero["held_fixed"])
+        self.assertGreaterEqual(but_zero["step_seconds"], free["step_seconds"])
         self.assertEqual(free["named"], free["fitting"] + sum(free["rejected"].values()))
         self.assertEqual((report["pipeline"]["ranks"], report["pipeline"]["chunks"]), (free["open"]["pp"], free["open"]["vp"]))
         self.assertEqual(done.summary["fits"], "yes")
@@ -83,12 +89,12 @@ class Plan(ToolTest):
                 with self.subTest(tp=tp, pp=pp):
                     rest = dict(tp=tp, pp=pp, vp="search", zero="search", recompute="search", sequence_parallel="search", copies="search")
                     _, one, some = ask(f"tp{tp}pp{pp}", lambda v: v["training"].update(micro_batch="search"), **rest)
-                    self.assertEqual((one["pipeline"]["ranks"], some["dp"], set(some["open"])), (pp, 16 // (tp * pp), keys - {"tp", "pp"}))
+                    self.assertEqual((one["pipeline"]["ranks"], some["dp"], set(some["open"])), (pp, 16 // (tp * pp), keys - {"tp", "pp", "cp"}))
                     self.assertLessEqual(free["step_seconds"], some["step_seconds"])
-                    if (tp, pp) == (fixed["tp"], fixed["pp"]):
+                    if (tp, pp, 1) == (fixed["tp"], fixed["pp"], fixed["cp"]):
                         self.assertEqual(some["step_seconds"], free["step_seconds"])
         # Little memory: layers are computed again, and the report says so.
-        tight = dict(fixed, tp=2, pp=4, vp=1, zero=1, copies=1, sequence_parallel=True, recompute="search")
+        tight = dict(fixed, tp=2, pp=4, vp=1, cp=1, zero=1, copies=1, sequence_parallel=True, recompute="search")
         small = lambda v: v["cluster"].update(memory_gib=24)
         _, report, chosen = ask("tight", small, **tight)
         self.assertEqual(chosen["open"], {"recompute": "by_stage"})
@@ -193,7 +199,7 @@ class Plan(ToolTest):
         refuse(1, "training.machine", lambda v: v["training"].pop("machine"))
         refuse(2, "parallel.dp", lambda v: v["parallel"].update(dp=2))
         refuse(3, "more memory", lambda v: v["cluster"].update(memory_gib=3))
-        refuse(4, "parallel.cp", lambda v: v["parallel"].update(cp="search"))
+        refuse(4, "parallel.etp", lambda v: v["parallel"].update(etp="search"))
         refuse(7, "divides the 16 devices and has \"pipeline.micro_batches\" 9", lambda v: v["parallel"].update(pp=3))
         refuse(5, "devices_per_node", lambda v: v["cluster"].update(devices_per_node=0))
         refuse(6, "tensor_bytes", lambda v: v["training"].update(machine={

@@ -122,7 +122,7 @@ TEST_CASE("stages of unequal length hold what Megatron Bridge counts, pull reque
   }
   CHECK(most == 9952);                                          // 6,792 if layers were dealt out evenly
   CHECK(sum == cost::count_parameters(list)->total + 32 * 16);  // the last rank has a copy of the tied embedding
-  const cost::parallel long_pipeline{.pp = 10};  // more stages than layers: a layout may have that, an even split not
+  const cost::parallel long_pipeline{.pp = 10};                 // more stages than layers
   const std::int64_t with_empty_stages[] = {0, 3, 0, 0, 1, 1, 1, 2, 0, 0};
   CHECK(cost::check(list, {.sequence = 8, .global_batch = 4}, long_pipeline));
   const auto uneven = cost::layers_of_ranks(list, long_pipeline, with_empty_stages);
@@ -131,8 +131,10 @@ TEST_CASE("stages of unequal length hold what Megatron Bridge counts, pull reque
   CHECK(cost::count_rank_parameters(list, (*uneven)[2], long_pipeline)->dense == 0);
   const cost::machine on{.gemm_flops = 1e12, .attention_flops = 1e12, .memory_bytes = 1e12, .pipeline_bytes = 1e9};
   CHECK(cost::predict_step(list, t, long_pipeline, on, with_empty_stages));
+  const cost::parallel longer{.pp = 11};  // the ends alone may be empty there
+  CHECK(cost::layers_of_ranks(list, long_pipeline));
   for (const auto& even :
-       {cost::layers_of_ranks(list, long_pipeline).error(), cost::predict_step(list, t, long_pipeline, on).error()}) {
+       {cost::layers_of_ranks(list, longer).error(), cost::predict_step(list, t, longer, on).error()}) {
     CHECK(even.code == hocket::errc::out_of_range);
     CHECK(even.word() == "layers for pp x vp stages");
   }
@@ -192,12 +194,13 @@ TEST_CASE("a rank holds one copy of each set of weights that its layers share", 
           2 * ends + 48 + layers * of_own + std::min(uses, sets) * of_shared);  // each weight once
     const cost::training t{.sequence = 32, .global_batch = 64};
     const auto ranks = cost::layers_of_ranks(list, p).value();
+    const auto sizes = cost::dealt_stages(list, p).value();
     std::int64_t first = 0;
     std::vector<std::set<std::int64_t>> seen(ranks.size());
     std::vector<std::int64_t> of_rank(ranks.size(), 0);
     for (std::int64_t stage = 0; stage < p.pp * p.vp; ++stage) {
       const auto rank = static_cast<std::size_t>(stage % p.pp);
-      const std::int64_t here = layers / (p.pp * p.vp) + (stage < layers % (p.pp * p.vp) ? 1 : 0);
+      const std::int64_t here = sizes[static_cast<std::size_t>(stage)];
       for (std::int64_t at = first; at < first + here; ++at) {
         of_rank[rank] += of_own;
         const std::int64_t set = set_of[static_cast<std::size_t>(at)];
