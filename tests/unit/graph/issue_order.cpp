@@ -187,7 +187,7 @@ TEST_CASE("two long chains behind each other in the program run side by side", "
 TEST_CASE("an op that was fused away is where the op is that stands for it", "[graph]") {
   auto g = dag<>::make(4, std::vector<edge>{{0, 1}, {1, 3}, {2, 3}});
   REQUIRE(g);
-  REQUIRE(g->contract(0, 1));
+  REQUIRE(g->contract(std::vector<node_id>{0, 1}));
   const auto answer = hocket::graph::choose_issue_order(*g, 2, std::vector<ticks>{4, 1, 4, 1});
   REQUIRE(answer);
   CHECK(answer->order.size() == 3);
