@@ -97,7 +97,8 @@ class list_schedule {
 
   // Replaces `best` by a faster list, if there is one; `least` is reason to stop.
   void improve(listed& best, ticks least) const {
-    constexpr int rounds = 4;  // forward and backward passes after the first; later ones gain next to nothing
+    // Forward and backward passes after the first: later ones gain next to nothing, and take seconds of many ops.
+    const int rounds = live_.size() > 200'000 ? 2 : 4;
     std::vector<ticks> urgency(tail_.size());
     for (const node_id b : live_) urgency[b] = tail_[b] + durations_[b];
     for (int round = 0; round <= rounds && best.time > least; ++round) {
