@@ -48,6 +48,7 @@ set(HOCKET_HEADERS
   hocket/graph/detail/fused_nodes.hpp
   hocket/graph/detail/hazard_rules.hpp
   hocket/graph/detail/journal.hpp
+  hocket/graph/detail/list_schedule.hpp
   hocket/graph/detail/policy_members.hpp
   hocket/graph/detail/pooled_lists.hpp
   hocket/graph/detail/required_members.hpp
@@ -62,6 +63,7 @@ set(HOCKET_HEADERS
   hocket/graph/edge_kinds.hpp
   hocket/graph/edge_list.hpp
   hocket/graph/index.hpp
+  hocket/graph/issue_order.hpp
   hocket/graph/op_kind.hpp
   hocket/graph/persistent_index.hpp
   hocket/graph/reachability_rows.hpp

@@ -221,6 +221,26 @@ void sync(const options& o) {
   give(o.out, text::write_waits_csv(plan.waits()), line.str());
 }
 
+// Collectives and io ops of one ring or file keep their program order by --rules ordered.
+void order(const options& o) {
+  const text::ops_table program = read_ops(o);
+  if (!program.has_us()) fail(o.ops + ": no column us says how long the ops take");
+  std::size_t rule_edges = 0;
+  const graph::dag<no_index> g = kept_edges(o, program, rule_edges);
+  std::vector<hocket::ticks> durations;
+  for (node_id op = 0; op < program.size(); ++op) durations.push_back(program.us(op));
+  const auto answer = value_or_fail(graph::choose_issue_order(g, o.streams, durations), o.ops);
+  std::string out = "position,op,stream,start_us\n";
+  for (std::size_t i = 0; i < answer.order.size(); ++i) {
+    const node_id op = answer.order[i];
+    out += std::to_string(i) + ',' + std::to_string(op) + ',' + std::to_string(answer.stream_of[op]) + ',' +
+           std::to_string(answer.start[op]) + '\n';
+  }
+  std::ostringstream line;
+  line << "makespan_us=" << answer.time << " lower_bound_us=" << answer.least_time << " given_us=" << answer.given_time;
+  give(o.out, out, line.str());
+}
+
 // Exit 1 only if an order is missing: the host then has a race. Too much order costs time, but is safe.
 void compare(const options& o) {
   std::size_t edges = 0;
@@ -267,7 +287,8 @@ constexpr const char* ops_columns =
     "    starts        1 if the op starts the step, else 0 or nothing\n"
     "    aliases       view=base or buffer=tensor, for the whole program\n"
     "    read_ranges   bytes, space:first-end, where end is one past the last\n"
-    "    write_ranges  the same\n";
+    "    write_ranges  the same\n"
+    "    us            microseconds that the op takes (graph order)\n";
 
 // --ops F [--rules R] | --edges F, exactly one of them.
 void add_input(CLI::App& command, options& o) {
@@ -309,6 +330,16 @@ void add_graph(CLI::App& app) {
   add_rules(*command, *o);
   add_out(*command, o->out);
   command->callback([o] { sync(*o); });
+
+  command = commands->add_subcommand(
+      "order", "In which order to issue the ops, and on which streams: CSV position,op,stream,start_us");
+  command->add_option("--ops", o->ops, ops_help)->type_name("FILE")->required();
+  command->add_option("--streams", o->streams, "How many streams there are")
+      ->check(CLI::Range(1u, hocket::stream_limit))
+      ->required();
+  add_rules(*command, *o);
+  add_out(*command, o->out);
+  command->callback([o] { order(*o); });
 
   command = commands->add_subcommand("reaches", "Which pairs are ordered: CSV source,target,reaches");
   add_input(*command, *o);

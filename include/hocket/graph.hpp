@@ -17,6 +17,7 @@
 #include <hocket/graph/edge_kinds.hpp>
 #include <hocket/graph/edge_list.hpp>
 #include <hocket/graph/index.hpp>
+#include <hocket/graph/issue_order.hpp>
 #include <hocket/graph/op_kind.hpp>
 #include <hocket/graph/persistent_index.hpp>
 #include <hocket/graph/reachability_rows.hpp>

@@ -23,7 +23,8 @@ namespace hocket::inline HOCKET_ABI::text {
 
 /// The first line of an ops CSV, which may go on with any of ops_csv_columns, each once and in any order.
 inline constexpr std::string_view ops_csv_header = "op,stream,kind,reads,writes";
-inline constexpr std::string_view ops_csv_columns[] = {"rings", "starts", "aliases", "read_ranges", "write_ranges"};
+inline constexpr std::string_view ops_csv_columns[] = {"rings",       "starts",       "aliases",
+                                                       "read_ranges", "write_ranges", "us"};
 
 namespace detail {
 
@@ -111,6 +112,13 @@ template <std::size_t Count>
     return read;
   }
   if (name == "aliases") return aliases(in, cell, column, table);
+  if (name == "us") {
+    if (cell.empty()) return {};
+    const auto us = in.number(cell, column, no_id - 1);
+    if (!us) return us.error();
+    table.set_us(*us);
+    return {};
+  }
   if (cell == "1") table.set_starts();
   else if (!cell.empty() && cell != "0") return error{errc::not_a_flag, in.line(), column}.with(cell);
   return {};
@@ -158,6 +166,7 @@ template <std::size_t Count>
 /// * `starts`: 1 if the op starts the step, else 0 or nothing.
 /// * `aliases`: `view=base` or `buffer=tensor`, for the whole program: what touches the one touches the other.
 /// * `read_ranges`, `write_ranges`: bytes as `space:first-end`, where end is one past the last.
+/// * `us`: how long the op takes, in whole microseconds; nothing is 0.
 /// @return errc::malformed for another header, errc::duplicate_column; errc::missing_column, errc::bad_number,
 ///         errc::unknown_kind, errc::misnumbered_op, errc::stream_too_large; of the further columns errc::not_a_flag,
 ///         errc::not_a_range, errc::not_an_alias, errc::late_parts; each with its line and column
@@ -229,8 +238,8 @@ inline void append_aliases(std::string& out, std::span<const ops_table::alias> a
 
 /// The CSV form of a program, with the optional columns that it needs; parse_ops_csv reads it back.
 [[nodiscard]] inline std::string write_ops_csv(const ops_table& table) {
-  const bool has[] = {table.has_rings(), table.has_starts(), table.has_aliases(), table.has_read_ranges(),
-                      table.has_write_ranges()};
+  const bool has[] = {table.has_rings(),       table.has_starts(),       table.has_aliases(),
+                      table.has_read_ranges(), table.has_write_ranges(), table.has_us()};
   std::string out(ops_csv_header);
   for (std::size_t c = 0; c < std::size(has); ++c)
     if (has[c]) out.append(",").append(ops_csv_columns[c]);
@@ -253,6 +262,7 @@ inline void append_aliases(std::string& out, std::span<const ops_table::alias> a
       if (c == 2) detail::append_aliases(out, table.aliases(op));
       if (c == 3) detail::append_ranges(out, table.read_ranges(op));
       if (c == 4) detail::append_ranges(out, table.write_ranges(op));
+      if (c == 5) detail::append_number(out, table.us(op));
     }
     out += '\n';
   }

@@ -80,6 +80,8 @@ class ops_table {
   [[nodiscard]] std::span<const graph::storage_range> write_ranges(node_id op) const& noexcept {
     return write_ranges_[op];
   }
+  /// How long the op takes, in microseconds; 0 if nobody said. See set_us.
+  [[nodiscard]] std::uint32_t us(node_id op) const noexcept { return us_[op].empty() ? 0 : us_[op].front(); }
   /// The aliases that were added with an op.
   [[nodiscard]] std::span<const alias> aliases(node_id op) const& noexcept { return aliases_[op]; }
   /// The storage behind a variable: its parts, down to variables that have none; nothing if it has none itself.
@@ -102,6 +104,7 @@ class ops_table {
   [[nodiscard]] bool has_aliases() const noexcept { return !aliases_.empty(); }
   [[nodiscard]] bool has_read_ranges() const noexcept { return !read_ranges_.empty(); }
   [[nodiscard]] bool has_write_ranges() const noexcept { return !write_ranges_.empty(); }
+  [[nodiscard]] bool has_us() const noexcept { return !us_.empty(); }
 
   /// Adds the next op of the program. What follows is about the op that was added last.
   void add(stream_id stream, graph::op_kind kind, std::span<const std::uint32_t> reads,
@@ -116,6 +119,8 @@ class ops_table {
     const unsigned char yes[] = {1};
     if (!starts(static_cast<node_id>(last()))) starts_.add(last(), yes);
   }
+  /// How long the op takes, in microseconds. Precondition: not told yet.
+  void set_us(std::uint32_t us) { us_.add(last(), {&us, 1}); }
   /// Precondition: no range is empty.
   void add_read_ranges(std::span<const graph::storage_range> ranges) { read_ranges_.add(last(), ranges); }
   void add_write_ranges(std::span<const graph::storage_range> ranges) { write_ranges_.add(last(), ranges); }
@@ -141,6 +146,7 @@ class ops_table {
     writes_.cut(ops);
     rings_.cut(ops);
     starts_.cut(ops);
+    us_.cut(ops);
     read_ranges_.cut(ops);
     write_ranges_.cut(ops);
     const detail::op_lists<alias> kept = std::exchange(aliases_, {});
@@ -172,7 +178,7 @@ class ops_table {
 
   std::vector<graph::op_kind> kinds_;
   std::vector<stream_id> streams_;
-  detail::op_lists<std::uint32_t> reads_, writes_, rings_;
+  detail::op_lists<std::uint32_t> reads_, writes_, rings_, us_;
   detail::op_lists<unsigned char> starts_;
   detail::op_lists<graph::storage_range> read_ranges_, write_ranges_;
   detail::op_lists<alias> aliases_;

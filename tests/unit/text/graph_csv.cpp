@@ -129,6 +129,12 @@ TEST_CASE("optional columns of programs: what they say, and back again", "[text]
   const auto some = parse_ops_csv("op,stream,kind,reads,writes,write_ranges,starts\n0,0,compute,,,1:2-3,\n");
   REQUIRE(some);
   CHECK(write_ops_csv(*some) == "op,stream,kind,reads,writes,write_ranges\n0,0,compute,,,1:2-3\n");
+
+  const auto timed = parse_ops_csv("op,stream,kind,reads,writes,us\n0,0,compute,,,\n1,0,compute,,,70\n");
+  REQUIRE(timed);
+  CHECK((timed->has_us() && timed->us(0) == 0 && timed->us(1) == 70 && !some->has_us()));
+  CHECK(write_ops_csv(*timed) == "op,stream,kind,reads,writes,us\n0,0,compute,,,0\n1,0,compute,,,70\n");
+  CHECK(parse_ops_csv("op,stream,kind,reads,writes,us\n0,0,compute,,,1.5\n").error().code == hocket::errc::bad_number);
 }
 
 TEST_CASE("bad words of optional columns are named by line and column", "[text]") {
