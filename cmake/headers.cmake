@@ -322,6 +322,8 @@ set(HOCKET_COST_HEADERS
   hocket/planner/micro_batches/robust.hpp
   hocket/planner/micro_batches/solve.hpp
   hocket/planner/micro_batches/times.hpp
+  hocket/planner/plan/simulated_step.hpp
+  hocket/planner/plan/stage_time.hpp
   hocket/planner/replay_graph.hpp
   hocket/planner/saved_tensors/solve.hpp
   hocket/planner/saved_tensors/stage.hpp

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Stages of `hocket plan` as their layers price them.
 #include <hocket/cost/model/list_time.hpp>
+#include <hocket/planner/plan/stage_time.hpp>
 
 #include <algorithm>
 
@@ -10,24 +11,13 @@
 namespace hocket_cli {
 
 namespace cost = hocket::cost;
+namespace planner = hocket::planner;
 
 cost::layer_list list_of(const plan_input& in) { return padded(in.model.layers, in.training, in.file); }
 
 std::vector<cost::rank_layers> stages_of(const plan_input& in, const cost::layer_list& list,
                                          std::span<const std::int64_t> sizes) {
-  cost::parallel flat = in.parallel;
-  flat.pp = in.parallel.pp * in.parallel.vp;
-  flat.vp = 1;
-  return value_or_fail(cost::layers_of_ranks(list, flat, sizes), in.file);
-}
-
-cost::rank_layers joined(const cost::rank_layers& a, const cost::rank_layers& b) {
-  cost::rank_layers out = a;
-  out.layers.insert(out.layers.end(), b.layers.begin(), b.layers.end());
-  out.layer_count += b.layer_count;
-  out.ends.first = out.ends.first || b.ends.first;
-  out.ends.last = out.ends.last || b.ends.last;
-  return out;
+  return value_or_fail(planner::layers_of_stages(list, in.parallel, sizes), in.file);
 }
 
 step_plan::stage counted_stage(const plan_input& in, const cost::layer_list& list, const cost::rank_layers& stage) {
@@ -52,9 +42,14 @@ step_plan::stage counted_stage(const plan_input& in, const cost::layer_list& lis
   return {stage.layer_count, forward, (2 + again) * forward};
 }
 
+namespace {
+step_plan::stage in_us(const planner::stage_time& x) {
+  return {x.layers, x.forward.count() * 1e6, x.backward.count() * 1e6};
+}
+}  // namespace
+
 step_plan::stage timed_stage(std::int64_t layers, const cost::layer_time& sum) {
-  return {layers, (sum.forward + sum.exposed / 2).count() * 1e6,
-          (sum.backward + sum.again + sum.exposed / 2).count() * 1e6};
+  return in_us(planner::passes_of(layers, sum));
 }
 
 namespace {
@@ -64,18 +59,6 @@ cost::held_share share_of(const plan_input& in, std::int64_t in_flight, std::int
   return {cost::rational(in_flight) / cost::rational(chunks), std::min(in.micro_batches(), in_flight)};
 }
 
-/// By the rates of the machine.
-step_plan::stage timed(const plan_input& in, const cost::layer_list& list, const cost::rank_layers& stage) {
-  const cost::machine& rates = in.training.on->rates;
-  cost::layer_time sum;
-  for (const cost::rank_run& each : stage.layers)
-    sum +=
-        static_cast<double>(each.count) *
-        value_or_fail(cost::time_of_layer(list, each.blocks, in.training.step, in.parallel, rates, each.how), in.file);
-  if (stage.ends.last) sum += value_or_fail(cost::time_of_head(list, in.training.step, in.parallel, rates), in.file);
-  return timed_stage(stage.layer_count, sum);
-}
-
 }  // namespace
 
 std::vector<step_plan::stage> times_of_stages(const plan_input& in) {
@@ -83,7 +66,10 @@ std::vector<step_plan::stage> times_of_stages(const plan_input& in) {
   std::vector<step_plan::stage> stages;
   for (const cost::rank_layers& stage : stages_of(in, list, in.split)) {
     if (in.forward_us) stages.push_back({stage.layer_count, *in.forward_us, *in.backward_us});
-    else stages.push_back(timed_by_the_machine(in) ? timed(in, list, stage) : counted_stage(in, list, stage));
+    else if (!timed_by_the_machine(in)) stages.push_back(counted_stage(in, list, stage));
+    else
+      stages.push_back(in_us(value_or_fail(
+          planner::time_of_stage(list, stage, in.training.step, in.parallel, in.training.on->rates), in.file)));
   }
   return stages;
 }
@@ -103,7 +89,7 @@ std::int64_t bytes_under(const plan_input& in, const hocket::pipeline::any_sched
   for (std::uint32_t d = 0; d < plan.directions(); ++d)
     for (std::uint32_t s = 0; s < stages.size(); ++s) {
       cost::rank_layers& to = ranks[place.rank_of(s, d)];
-      to = joined(to, stages[s]);
+      to = planner::joined(to, stages[s]);
     }
   const std::int64_t on_rank = std::int64_t{plan.chunks()} * plan.directions();
   std::int64_t most = 0;

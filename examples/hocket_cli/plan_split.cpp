@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The split of the layers in `hocket plan`: layers as the formulas of `cost` price them, and the planner's choice.
 #include <hocket/cost/model/list_time.hpp>
+#include <hocket/planner/plan/stage_time.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -59,7 +60,7 @@ void set_parts(const plan_input& in, const cost::layer_list& list, layer_split& 
   for (cost::rank_layers& x : split.by_rank) x.ends.first = x.ends.last = false;
   for (std::size_t s = 0; s < sizes.size(); ++s) {
     const std::uint32_t rank = split.plan.stages[s].rank;
-    split.by_rank[rank] = joined(split.by_rank[rank], split.by_stage[s]);
+    split.by_rank[rank] = planner::joined(split.by_rank[rank], split.by_stage[s]);
     split.by_rank[rank].ends.rank = rank;
   }
 }

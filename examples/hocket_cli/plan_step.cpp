@@ -2,6 +2,7 @@
 #include "plan_step.hpp"
 
 #include <hocket/cost/model/list_time.hpp>
+#include <hocket/planner/plan/simulated_step.hpp>
 #include <hocket/planner/schedule/solve.hpp>
 #include <hocket/planner/split/in_flight.hpp>
 #include <hocket/text/schedule_csv.hpp>
@@ -10,7 +11,6 @@
 #include <cmath>
 #include <cstdio>
 #include <span>
-#include <string_view>
 #include <utility>
 
 #include "command.hpp"
@@ -87,24 +87,10 @@ std::vector<step_plan::stage> stage_times(const plan_input& in, const layer_spli
   return split != nullptr ? times_of_split(in, *split) : times_of_stages(in);
 }
 
-// The most residual streams that a layer passes on: a hop is that of the widest boundary.
-std::int64_t widest_boundary(const cost::layer_list& list) {
-  std::int64_t most = list.sizes.streams;
-  for (const cost::repeated_layer& each : list.layers)
-    most = std::max(most, cost::streams_behind(list.sizes, each.blocks));
-  return most;
-}
-
-// One boundary tensor [sequence, hidden] per micro-batch and residual stream, split over tensor-parallel ranks if the
-// sequence is.
+// One boundary tensor over the link between pipeline ranks.
 double hop_us(const plan_input& in) {
-  const cost::training& t = in.training.step;
-  const double elements = static_cast<double>(t.sequence) * static_cast<double>(t.micro_batch) *
-                          static_cast<double>(in.model.layers.sizes.hidden * widest_boundary(in.model.layers)) /
-                          static_cast<double>(in.parallel.cp);
-  const double bytes =
-      elements * t.activation_bytes.real() / static_cast<double>(in.parallel.sequence_parallel ? in.parallel.tp : 1);
-  return in.pipeline_link.latency_us + bytes / (in.pipeline_link.gb_per_s * 1e3);
+  const double sent = planner::boundary_bytes(in.model.layers, in.training.step, in.parallel);
+  return in.pipeline_link.latency_us + sent / (in.pipeline_link.gb_per_s * 1e3);
 }
 
 // f(schedule) for the schedule that the file names, which is one that read_plan knows.
@@ -294,15 +280,22 @@ void settle(plan_input& in) {
 
 double boundary_hop_us(const plan_input& in) { return hop_us(in); }
 
+namespace {
+planner::simulated_step step_with(const plan_input& in, const step_plan& p, hocket::ticks makespan) {
+  const hocket::seconds pipeline(static_cast<double>(makespan) / 1e9);
+  if (!p.cost_context.step) return {.pipeline = pipeline};
+  return planner::with_pipeline(*p.cost_context.step, in.training.step, in.parallel, pipeline);
+}
+}  // namespace
+
 std::vector<named_part> predicted_step_parts(const plan_input& in, const step_plan& p) {
-  std::vector<named_part> out = {{"pipeline, simulated", "pipeline", static_cast<double>(p.run.makespan) / 1e9}};
+  const planner::simulated_step x = step_with(in, p, p.run.makespan);
+  std::vector<named_part> out = {{"pipeline, simulated", "pipeline", x.pipeline.count()}};
   if (!p.cost_context.step) return out;
-  const cost::step_prediction& step = *p.cost_context.step;
-  const cost::step_parts& x = step.parts;
-  const double in_stages = static_cast<double>(in.micro_batches()) * step.rank_times[step.busiest].exposed.count();
   out.push_back({"data loading", "data_loading", x.data_loading.count()});
-  out.push_back({"data-parallel exchange, exposed", "exchange_exposed",
-                 std::max(0.0, x.communication_exposed.count() - in_stages)});
+  out.push_back({"data-parallel exchange, exposed", "exchange_exposed", x.exchange_exposed.count()});
+  if (x.slowest_device.count() > 0)
+    out.push_back({"wait for the slowest device", "slowest_device", x.slowest_device.count()});
   out.push_back({"optimizer", "optimizer", x.optimizer.count()});
   out.push_back({"post-processing", "post_processing", x.post_processing.count()});
   out.push_back({"scheduling", "scheduling", x.scheduling.count()});
@@ -320,10 +313,7 @@ double predicted_step_seconds(const plan_input& in, const step_plan& p) {
 }
 
 double predicted_step_seconds(const plan_input& in, const step_plan& p, hocket::ticks makespan) {
-  double sum = static_cast<double>(makespan) / 1e9;
-  for (const named_part& x : predicted_step_parts(in, p))
-    if (std::string_view(x.key) != "pipeline") sum += x.seconds;
-  return sum;
+  return step_with(in, p, makespan).total().count();
 }
 
 step_plan plan_step(const plan_input& in) {

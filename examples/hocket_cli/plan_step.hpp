@@ -179,8 +179,6 @@ hocket::cost::layer_list list_of(const plan_input& in);
 /// @param sizes  layers of each stage; empty: dealt out evenly
 std::vector<hocket::cost::rank_layers> stages_of(const plan_input& in, const hocket::cost::layer_list& list,
                                                  std::span<const std::int64_t> sizes);
-/// Two stages on one rank.
-hocket::cost::rank_layers joined(const hocket::cost::rank_layers& a, const hocket::cost::rank_layers& b);
 /// By FLOPs of one micro-batch on one rank.
 step_plan::stage counted_stage(const plan_input& in, const hocket::cost::layer_list& list,
                                const hocket::cost::rank_layers& stage);

@@ -523,7 +523,7 @@ function stepSection() {
   const q = D.predicted_step;
   if (q) {
     const shown = q.parts.filter(p => p.seconds > 0);
-    const kinds = {pipeline: "forward", exchange_exposed: "communication", optimizer: "weight-grad"};
+    const kinds = {pipeline: "forward", exchange_exposed: "communication", slowest_device: "wait", optimizer: "weight-grad"};
     children.push(h("h3", {}, `Predicted from the rates of ${q.machine}`),
       waterfall(shown.map(p => ({name: p.name, kind: kinds[p.key] ?? "recompute", value: p.seconds * 1e6})), "The predicted step", [{name: "predicted step", kind: "states", value: q.seconds * 1e6}]),
       h("p", {class: "muted small"}, `Rates: ${q.source}`));
