@@ -221,7 +221,8 @@ void sync(const options& o) {
   give(o.out, text::write_waits_csv(plan.waits()), line.str());
 }
 
-// Collectives and io ops of one ring or file keep their program order by --rules ordered.
+// Collectives and io ops of one ring or file keep their program order unless --rules data says otherwise: ranks that
+// issue the collectives of a communicator in different orders hang.
 void order(const options& o) {
   const text::ops_table program = read_ops(o);
   if (!program.has_us()) fail(o.ops + ": no column us says how long the ops take");
@@ -337,9 +338,13 @@ void add_graph(CLI::App& app) {
   command->add_option("--streams", o->streams, "How many streams there are")
       ->check(CLI::Range(1u, hocket::stream_limit))
       ->required();
-  add_rules(*command, *o);
+  CLI::Option* rules = add_rules(*command, *o);
+  rules->default_str("ordered");
   add_out(*command, o->out);
-  command->callback([o] { order(*o); });
+  command->callback([o, rules] {
+    if (rules->count() == 0) o->rules = "ordered";
+    order(*o);
+  });
 
   command = commands->add_subcommand("reaches", "Which pairs are ordered: CSV source,target,reaches");
   add_input(*command, *o);

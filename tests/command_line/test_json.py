@@ -59,6 +59,7 @@ class Json(ToolTest):
         moves = self.file("moves.json", json.dumps({"sequence": 4096, "global_batch": 8, "machine": {"name": "test", "source": "test"} | rates}))
         return {
             ("graph", "prune"): ("--ops", SMALL), ("graph", "sync"): ("--ops", SMALL),
+            ("graph", "order"): ("--ops", self.file("timed.csv", "op,stream,kind,reads,writes,us\n0,0,compute,,1,5\n1,0,compute,1,2,6\n"), "--streams", 2),
             ("graph", "reaches"): ("--ops", SMALL, "--pairs", pairs), ("graph", "compare"): ("--ops", SMALL, "--theirs", theirs),
             ("pipeline", "list"): ("interleaved", *SHAPE), ("pipeline", "simulate"): ("interleaved", *SHAPE, "--details"),
             ("pipeline", "check"): ("--table", TABLE), ("pipeline", "draw"): ("interleaved", *SHAPE),

@@ -56,7 +56,7 @@ struct simulated_step {
 
 namespace detail {
 /// Whole nanoseconds, at least one: what is free would let a schedule put any number of it in one moment.
-inline result<ticks> nanoseconds_of(seconds time) {
+inline result<ticks> whole_nanoseconds(seconds time) {
   constexpr double most = 9e15;  // 100 days; also keeps sums within 64 bits
   const double ns = time.count() * 1e9;
   if (!(ns < most)) return error{errc::limit_exceeded}.with("a pass of a stage or a hop takes 100 days or more");
@@ -88,14 +88,14 @@ template <pipeline::schedule S>
   for (const cost::rank_layers& stage : *stages) {
     const auto time = time_of_stage(list, stage, t, p, on);
     if (!time) return time.error();
-    const auto there = detail::nanoseconds_of(time->forward);
+    const auto there = detail::whole_nanoseconds(time->forward);
     if (!there) return there.error();
-    const auto back = detail::nanoseconds_of(time->backward);
+    const auto back = detail::whole_nanoseconds(time->backward);
     if (!back) return back.error();
     forward.push_back(*there);
     backward.push_back(*back);
   }
-  const auto between = detail::nanoseconds_of(hop);
+  const auto between = detail::whole_nanoseconds(hop);
   if (!between) return between.error();
   const auto run =
       pipeline::simulate(plan, pipeline::stage_costs{.forward = forward, .backward = backward, .hop = *between});
