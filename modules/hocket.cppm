@@ -34,6 +34,7 @@ module;
 #include <new>
 #include <numeric>
 #include <optional>
+#include <queue>
 #include <ratio>
 #include <span>
 #include <string>

@@ -28,7 +28,7 @@ BLOCK = re.compile(r"(?ms)^```text\n(\$ .*?)^```$")
 SECONDS = 120
 LLAMA = "examples/data/llama-2-13b"
 EXAMPLES = {"config.json": f"{LLAMA}/config.json", "training.json": f"{LLAMA}/training.json", "cluster.json": f"{LLAMA}/cluster.json",
-            "parallel.json": '{"tp": 2, "pp": 4, "dp": 2}\n', "program.csv": "op,stream,kind,reads,writes\n0,0,compute,,1\n1,1,compute,1,2\n",
+            "parallel.json": '{"tp": 2, "pp": 4, "dp": 2}\n', "program.csv": "op,stream,kind,reads,writes,us\n0,0,compute,,1,5\n1,1,compute,1,2,7\n",
             "edges.csv": "source,target\n0,1\n", "pairs.csv": "source,target\n0,1\n", "theirs.csv": "0F0,0B0\n1F0,1B0\n",
             "samples.csv": "size,time_us\n" + "".join(f"{n},{10 + n / 100}\n" for n in (128, 256, 512, 1024, 2048, 4096, 8192))}
 

@@ -173,7 +173,7 @@ class Completion(ToolTest):
         (self.folder / "below").mkdir()
         self.assertLessEqual({"graph", "pipeline", "plan", "doctor"}, self.complete(""))
         self.assertEqual(self.complete("gr"), {"graph"})
-        self.assertEqual(self.complete("graph", ""), {"prune", "sync", "reaches", "compare"})
+        self.assertEqual(self.complete("graph", ""), {"prune", "sync", "order", "reaches", "compare"})
         self.assertEqual(self.complete("graph", "prune", "--ind"), {"--index"})
         self.assertEqual(self.complete("graph", "prune", "--index", ""), {"auto", "dense", "persistent", "none"})
         self.assertEqual(self.complete("graph", "prune", "--index", "=", "de"), {"dense"})
@@ -205,7 +205,7 @@ class Completion(ToolTest):
     @unittest.skipUnless(shutil.which("fish"), "no fish")
     def test_fish_completes(self):
         script = self.file("hocket.fish", hocket("completion", "fish").text)
-        for line, wanted in (("hocket graph ", {"prune", "sync", "reaches", "compare"}), ("hocket graph prune --index ", {"auto", "dense", "persistent", "none"})):
+        for line, wanted in (("hocket graph ", {"prune", "sync", "order", "reaches", "compare"}), ("hocket graph prune --index ", {"auto", "dense", "persistent", "none"})):
             done = subprocess.run(["fish", "-c", f"source {script}; complete -C '{line}'"], capture_output=True, text=True)
             self.assertLessEqual(wanted, {word.split("\t")[0] for word in done.stdout.splitlines()}, done)
 

@@ -58,8 +58,8 @@ constexpr void require_hardware() noexcept {
 
 namespace detail {
 /// Seconds of C[rows, columns] += A[rows, inner] B[inner, columns], `count` times: the larger of arithmetic and memory.
-/// Arithmetic comes in blocks of the result, as many at the same time as there are cores; the last blocks of a core
-/// cost as much as full ones, and less than one block for each core takes as long as one.
+/// Arithmetic comes in blocks of the result, as many at the same time as there are cores. A block at the edge costs as
+/// much as a full one. Fewer blocks than cores take as long as one block for each core.
 /// @param bytes  of what is read and written
 [[nodiscard]] inline double seconds_of_product(const machine& on, double rate, double rows, double inner,
                                                double columns, double count, double bytes) noexcept {

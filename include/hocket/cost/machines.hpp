@@ -206,7 +206,7 @@ inline constexpr machine_data guide_device{
 
 /// What a name stands for.
 struct named_machine {
-  std::string_view key;  ///< "h100_sxm"
+  std::string_view key;  ///< literal: "h100_sxm"
   machine_data data;
 };
 /// All machines of this header, by the names that files use.

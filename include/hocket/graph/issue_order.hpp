@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <hocket/core/borrowed.hpp>
 #include <hocket/core/result.hpp>
 #include <hocket/core/ticks.hpp>
 #include <hocket/graph/assign_streams.hpp>
@@ -20,11 +21,11 @@ namespace hocket::inline HOCKET_ABI::graph {
 /// What choose_issue_order has to keep to.
 struct issue_rules {
   /// The stream that an op has to be on, one per op, no_id where any will do; empty: no op is pinned.
-  std::span<const stream_id> pinned = {};
+  borrowed<stream_id> pinned{};
   /// The chain that an op belongs to, one per op, no_id for none; empty: there are no chains. The ops of a chain keep
   /// their program order, and one starts when the one before it is done: the collectives of a communicator, whose order
   /// then is the same on every rank, whatever durations the ranks measured.
-  std::span<const std::uint32_t> chains = {};
+  borrowed<std::uint32_t> chains{};
 };
 
 /// In which order to issue the ops of a program, and on which streams.

@@ -166,7 +166,8 @@ TEST_CASE("a fit refuses too few steps and times that are none", "[cost][fit]") 
   const std::array two{&machine::gemm_flops, &machine::data_bytes};
   CHECK(cost::fit_machine(std::span(steps).first(1), two, all_rates).error().code == hocket::errc::out_of_range);
   CHECK(cost::fit_machine(std::span(steps).first(2), two, all_rates));
-  CHECK(cost::fit_machine(steps, std::span<const cost::machine_rate>{}, all_rates).error().code == hocket::errc::out_of_range);
+  CHECK(cost::fit_machine(steps, std::span<const cost::machine_rate>{}, all_rates).error().code ==
+        hocket::errc::out_of_range);
   for (const double wrong : {0.0, -1.0, std::numeric_limits<double>::infinity(), std::nan("")}) {
     steps[1].step_time = hocket::seconds(wrong);
     CHECK(cost::fit_machine(steps, two, all_rates).error().code == hocket::errc::bad_cost);

@@ -97,8 +97,8 @@ consteval auto mixer_moves(std::string_view name, const Width& width) noexcept {
   return terms(sum_after_attention, moves(name, 2 * stream_of(width), one_rank, saved::inner,
                                           flop::replays(letters::r_qkv), layer_operation::qkv));
 }
-/// The scores of an attention that is not fused: a product writes them, softmax reads and writes them, dropout reads them
-/// and writes them and its mask, the second product reads them.
+/// The scores of an attention that is not fused: a product writes them, softmax reads and writes them, dropout reads
+/// them and writes them and its mask, the second product reads them.
 inline constexpr auto scores_moved =
     moves("scores of unfused attention",
           (4 * letters::c + letters::dropout * (2 * letters::c + byte / element)) *
@@ -123,5 +123,6 @@ using detail::blocks::delta_net, detail::blocks::dsa, detail::blocks::flops, det
     detail::blocks::pairs_within, detail::blocks::product, detail::blocks::rows, detail::blocks::stream_of,
     detail::blocks::tensor, detail::blocks::transformer;
 using detail::blocks::ffn_transfers, detail::blocks::mixer_moves, detail::blocks::mixer_transfers,
-    detail::blocks::moves, detail::blocks::scores_moved, detail::blocks::sum_after_attention, detail::blocks::sum_after_ffn;
+    detail::blocks::moves, detail::blocks::scores_moved, detail::blocks::sum_after_attention,
+    detail::blocks::sum_after_ffn;
 }  // namespace hocket::inline HOCKET_ABI::cost::letters::blocks

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <queue>
 #include <span>
 #include <utility>
@@ -55,6 +54,13 @@ class ready_ops {
 
  private:
   std::priority_queue<std::pair<ticks, node_id>> heap_;
+};
+
+/// What is done first comes first, of equals the earlier op.
+struct first_done {
+  [[nodiscard]] bool operator()(const std::pair<ticks, node_id>& a, const std::pair<ticks, node_id>& b) const noexcept {
+    return a > b;
+  }
 };
 
 class list_schedule {
@@ -184,7 +190,7 @@ class list_schedule {
     std::vector<node_id> last;
     std::vector<bool> idle;
     std::vector<std::size_t> waiting;
-    std::priority_queue<std::pair<ticks, node_id>, std::vector<std::pair<ticks, node_id>>, std::greater<>> running;
+    std::priority_queue<std::pair<ticks, node_id>, std::vector<std::pair<ticks, node_id>>, first_done> running;
   };
 
   void release(pass& p, node_id b, std::span<const ticks> urgency) const {

@@ -39,7 +39,8 @@ struct simulated_step {
 [[nodiscard]] inline simulated_step with_pipeline(const cost::step_prediction& predicted, const cost::training& t,
                                                   const cost::parallel& p, seconds pipeline) noexcept {
   const cost::step_numbers& x = predicted.numbers;
-  const auto micro_batches = static_cast<double>(t.global_batch / (t.micro_batch * p.dp));
+  const std::int64_t count = t.global_batch / (t.micro_batch * p.dp);
+  const auto micro_batches = static_cast<double>(count);
   const seconds late(x.lateness * micro_batches * x.compute_seconds);
   const seconds in_stages(micro_batches * x.exposed_seconds);
   simulated_step out{.pipeline = pipeline,
@@ -59,7 +60,7 @@ namespace detail {
 inline result<ticks> whole_nanoseconds(seconds time) {
   constexpr double most = 9e15;  // 100 days; also keeps sums within 64 bits
   const double ns = time.count() * 1e9;
-  if (!(ns < most)) return error{errc::limit_exceeded}.with("a pass of a stage or a hop takes 100 days or more");
+  if (!(ns < most)) return error{errc::limit_exceeded}.with("a pass or hop of 100 days or more");
   return (std::max)(ticks{1}, static_cast<ticks>(std::llround(ns)));
 }
 }  // namespace detail
