@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "command.hpp"
+#include "cost_fit.hpp"
 #include "cost_input.hpp"
 #include "cost_layers.hpp"
 #include "fixed.hpp"
@@ -25,7 +26,7 @@ namespace planner = hocket::planner;
 namespace cost = hocket::cost;
 
 struct options {
-  std::string model, training, cluster, format = "text", out, devices;
+  std::string model, training, cluster, machine, format = "text", out, devices;
   std::size_t top = 12;
 };
 
@@ -40,19 +41,12 @@ std::optional<std::int64_t> first_repeated(const std::vector<std::int64_t>& list
   return std::nullopt;
 }
 
-question read_cluster(const std::string& file) {
-  const nlohmann::json whole = read_json_file(file);
-  const json_object v(
-      whole, file, "",
-      {"version", "devices", "devices_per_node", "memory_gib", "reserve_gib", "rates", "space", "notes"});
-  question q;
-  q.on.devices = v.integer("devices", 1, std::int64_t{1} << 20);
-  q.on.devices_per_node = v.integer_or("devices_per_node", 8, 1, std::int64_t{1} << 20);
-  q.on.memory = read_memory(v);
+/// "rates" of a cluster file: a linear machine.
+cost::machine read_rates(const json_object& v) {
   const json_object r =
       v.object("rates", {"gemm_tflops", "attention_tflops", "memory_gb_per_s", "tensor_gb_per_s", "expert_gb_per_s",
                          "pipeline_gb_per_s", "data_gb_per_s", "data_overlap", "expert_overlap"});
-  cost::machine& m = q.on.rates;
+  cost::machine m;
   // Rates of no machine would print figures without digits that mean something.
   const auto rate = [&](const char* key) {
     const double value = r.positive(key);
@@ -73,6 +67,23 @@ question read_cluster(const std::string& file) {
   m.expert_bytes = r.has("expert_gb_per_s") ? rate("expert_gb_per_s") * 1e9 : m.data_bytes;
   m.data_overlap = overlap("data_overlap");
   m.expert_overlap = overlap("expert_overlap");
+  return m;
+}
+
+/// @param machine  what --machine says, in place of the file's; empty: nothing
+question read_cluster(const std::string& file, const std::string& machine) {
+  const nlohmann::json whole = read_json_file(file);
+  const json_object v(
+      whole, file, "",
+      {"version", "devices", "devices_per_node", "memory_gib", "reserve_gib", "machine", "rates", "space", "notes"});
+  question q;
+  q.on.devices = v.integer("devices", 1, std::int64_t{1} << 20);
+  q.on.devices_per_node = v.integer_or("devices_per_node", 8, 1, std::int64_t{1} << 20);
+  q.on.memory = read_memory(v);
+  if (v.has("machine") && v.has("rates")) v.fail_at("rates", "and \"machine\" say the same: leave one out");
+  if (!machine.empty()) q.on.rates = read_machine(machine_of_option(machine), machine, "").rates;
+  else if (v.has("machine")) q.on.rates = read_machine(v.at("machine"), file, "").rates;
+  else q.on.rates = read_rates(v);
   if (!v.has("space")) return q;
   const json_object s =
       v.object("space", {"tensor", "context", "expert", "chunks", "micro_batches", "copies", "zero", "zero_bubble"});
@@ -333,7 +344,10 @@ void search(const options& o) {
   const model_input model = read_model(read_json_file(o.model), o.model);
   const training_input training = read_training(read_json_file(o.training), model.layers, o.training);
   if (training.on) fail(o.training + ": \"machine\" has no meaning here: the rates are those of " + o.cluster);
-  const question q = read_cluster(o.cluster);
+  const question q = read_cluster(o.cluster, o.machine);
+  if (cost::product_flops(q.on.rates, training.step.precision) <= 0)
+    fail(o.training + ": \"precision\" is " + std::string(to_string(training.step.precision)) +
+         ", for which the machine has no rate");
   if (!o.devices.empty()) return search_counts(o, model, training, q);
   const auto report = value_or_fail(planner::solve(problem_of(o, model, training, q)), files_of(o));
   if (report.named == 0)
@@ -378,6 +392,7 @@ void add_planner_search(CLI::App& planner_command) {
   c->add_option("--cluster", o->cluster, "Cluster JSON: devices, memory, rates (docs/file_forms.md)")
       ->required()
       ->type_name("FILE");
+  add_machine(*c, o->machine);
   c->add_option("--devices", o->devices,
                 "Compare numbers of devices: a list such as 4,8,16, or up-to for powers of two up to the cluster")
       ->type_name("LIST");
