@@ -91,7 +91,8 @@ namespace detail {
 [[nodiscard]] inline double backward_seconds(const machine& on, const work_item& w) noexcept {
   const product_shape& x = w.product;
   const double tokens_in = x.rows * x.inner * x.count, tokens_out = x.rows * x.columns * x.count,
-               weights = x.inner * x.columns * x.count, rate = product_flops(on, w.format);
+               weights = x.inner * x.columns * x.count;
+  const double rate = product_flops(on, w.format);
   const double of_tokens = x.read_bytes * (tokens_out + weights) + x.token_bytes * tokens_in,
                of_weights = x.read_bytes * (tokens_in + tokens_out) + 2 * x.gradient_bytes * weights;
   return seconds_of_product(on, rate, x.rows, x.columns, x.inner, x.count, of_tokens) +

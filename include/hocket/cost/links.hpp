@@ -20,8 +20,8 @@ struct group_place {
 /// One call of a collective.
 struct collective_call {
   collective kind = collective::none;
-  double bytes =
-      0;  ///< the whole tensor; of an all-to-all, all that one rank has for the group; of a send, what it sends
+  /// The whole tensor. Of an all-to-all, all that one rank has for the group; of a send, what it sends.
+  double bytes = 0;
   double copies = 1;  ///< all-to-all: of each token, to as many ranks
 };
 

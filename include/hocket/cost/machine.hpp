@@ -94,7 +94,7 @@ HOCKET_DETAIL_STRUCT(hocket::cost::machine, gemm_flops, attention_flops, memory_
                      pipeline_bytes, data_bytes, host_bytes, fp8_flops, mxfp8_flops, nvfp4_flops, cores, block_rows,
                      block_columns, block_seconds, tensor_overlap, context_overlap, pipeline_overlap, data_overlap,
                      expert_overlap, host_overlap, load_seconds, post_seconds, launch_seconds, launches,
-                     expert_launches, spread);
+                     expert_launches, kernel_seconds, spread);
 
 namespace hocket::inline HOCKET_ABI::cost {
 

@@ -201,7 +201,7 @@ class term_view : public term_facts {
   [[nodiscard]] constexpr rational amount() const noexcept { return detail::value_of(formula, numbers_); }
   [[nodiscard]] constexpr rational ranks() const noexcept { return detail::value_of(split, numbers_); }
   [[nodiscard]] constexpr rational again() const noexcept { return detail::value_of(also, numbers_); }
-  /// Columns of the matrix of a product, on all its ranks; 0 of what is no such product.
+  /// Columns of the matrix of a product, over all its ranks; 0 for other terms.
   [[nodiscard]] constexpr rational columns() const noexcept { return detail::value_of(outputs, numbers_); }
   /// True if the term counts for these numbers.
   [[nodiscard]] constexpr bool counts() const noexcept { return !(detail::value_of(when, numbers_) == rational(0)); }
