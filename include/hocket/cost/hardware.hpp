@@ -166,7 +166,7 @@ template <hardware H>
   else return 0;
 }
 /// What the host adds to a step; nothing if the policy does not say. O(1).
-template <hardware H>
+template <class H>  // a caller's static_assert is the first message for a class that is no policy
 [[nodiscard]] constexpr machine host_of(const H& on) noexcept {
   if constexpr (std::same_as<H, machine>) return on;
   else if constexpr (requires { on.host(); }) return on.host();
