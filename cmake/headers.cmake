@@ -322,7 +322,15 @@ set(HOCKET_COST_HEADERS
   hocket/planner/micro_batches/robust.hpp
   hocket/planner/micro_batches/solve.hpp
   hocket/planner/micro_batches/times.hpp
+  hocket/planner/plan/changes.hpp
+  hocket/planner/plan/choose_sizes.hpp
+  hocket/planner/plan/compare_schedules.hpp
+  hocket/planner/plan/layer_split.hpp
+  hocket/planner/plan/offloaded_step.hpp
+  hocket/planner/plan/rank_bytes.hpp
   hocket/planner/plan/simulated_step.hpp
+  hocket/planner/plan/step_plan.hpp
+  hocket/planner/plan/step_problem.hpp
   hocket/planner/plan/stage_time.hpp
   hocket/planner/replay_graph.hpp
   hocket/planner/saved_tensors/solve.hpp

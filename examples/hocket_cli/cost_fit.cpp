@@ -4,6 +4,7 @@
 
 #include <hocket/cost/fit_machine.hpp>
 #include <hocket/cost/machines.hpp>
+#include <hocket/planner/plan/simulated_step.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -21,6 +22,7 @@ namespace hocket_cli {
 namespace {
 
 namespace cost = hocket::cost;
+namespace planner = hocket::planner;
 using nlohmann::json;
 using nlohmann::ordered_json;
 
@@ -158,7 +160,8 @@ void compare(const fit_options& o, const std::vector<measured_run>& runs) {
   error_sum dense, mixtures;
   std::map<std::string, error_sum> by_machine;
   for (const measured_run& run : runs) {
-    const double error = value_or_fail(cost::prediction_error(run.step, run.on.rates), o.runs);
+    const double error =
+        value_or_fail(cost::prediction_error(run.step, run.on.rates, planner::simulated_seconds), o.runs);
     const bool mixture = has_experts(run.step.model);
     (mixture ? mixtures : dense).add(error);
     by_machine[in_csv(run.on.name) + (mixture ? ",mixture" : ",dense")].add(error);
@@ -199,7 +202,8 @@ void fit(const fit_options& o, const std::vector<measured_run>& runs) {
            "): a fit is of one, named with --machine");
     steps.push_back(run.step);
   }
-  const cost::machine_data found = value_or_fail(cost::fit_machine(steps, rates, start), o.runs);
+  const cost::machine_data found =
+      value_or_fail(cost::fit_machine(steps, rates, start, planner::simulated_seconds), o.runs);
   const std::string name = runs.front().on.name + ", fitted";
   const std::string source = "hocket cost fit: " + o.rates + " from " + std::to_string(runs.size()) +
                              " runs, mean error " + fixed(100 * found.mean_error, 1) + " %, worst " +

@@ -2,6 +2,7 @@
 #include "cost_layers.hpp"
 
 #include <hocket/cost/step_report.hpp>
+#include <hocket/planner/plan/simulated_step.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -11,6 +12,7 @@
 
 namespace hocket_cli {
 namespace cost = hocket::cost;
+namespace planner = hocket::planner;
 
 cost::layer_list padded(const cost::layer_list& list, const training_input& t, std::string_view file) {
   cost::layer_list out = list;
@@ -32,17 +34,6 @@ void add_predictions(cost::layer_list& list, std::int64_t modules) {
   list.predictions = {{std::move(blocks), modules}};
 }
 
-bool has_experts(const cost::layer_list& list) {
-  return std::any_of(list.layers.begin(), list.layers.end(),
-                     [](const cost::repeated_layer& each) { return cost::has_experts(each.blocks); });
-}
-
-cost::rational static_bytes_of_sets(const cost::layer_list& list, const cost::training& t, const cost::parallel& p,
-                                    std::string_view file) {
-  const auto sum = value_or_fail(cost::detail::sum_parameters(list, cost::detail::shared_sets(list), 1, p), file);
-  return value_or_fail(cost::static_bytes(value_or_fail(cost::detail::rounded(sum), file), t, p), file);
-}
-
 namespace {
 // A step that no machine could take is a mistake of its file.
 void check_step_seconds(const cost::report& r, const report_context& context, std::string_view file) {
@@ -56,10 +47,9 @@ void check_step_seconds(const cost::report& r, const report_context& context, st
        shown(t.peak_tflops) + ", which are not those of a machine");
 }
 // What stands on each rank and is computed again; lists by stage are told in the context.
-std::vector<cost::rank_layers> ranks_of(const cost::layer_list& list, report_context& context, std::string_view file,
-                                        const list_stages& on) {
+std::vector<cost::rank_layers> ranks_of(const cost::layer_list& list, report_context& context, std::string_view file) {
   const training_input& t = *context.training;
-  auto ranks = value_or_fail(cost::layers_of_ranks(list, context.parallel, on.sizes, context.replay), file);
+  auto ranks = value_or_fail(cost::layers_of_ranks(list, context.parallel, {}, context.replay), file);
   if (context.lists.whole.is_null() && context.lists.select.is_null()) return ranks;
   if (t.step.muon) fail(context.lists.file + ": recompute lists by stage do not go with \"optimizer\": \"muon\"");
   const cost::recompute_plan plan = read_lists(context.lists, ranks, context.replay);
@@ -74,24 +64,46 @@ std::string kind_of(const cost::rank_run& run) {
   return cost::has_experts(run.blocks) ? "experts" : "dense";
 }
 
-cost::report make_report(const cost::layer_list& list, report_context& context, std::string_view file,
-                         const list_stages& on) {
-  // The parameter count stays that of the published model: padding and prediction modules are memory and work.
+namespace {
+// What a step adds to the report of a model. The parameter count stays that of the published model: padding and
+// prediction modules are memory and work.
+cost::report report_of(const cost::layer_list& whole, const cost::report& published, report_context& context,
+                       std::string_view file, const std::vector<cost::rank_layers>& ranks,
+                       const std::vector<cost::held_share>& passes) {
+  const training_input& t = *context.training;
+  cost::report r = value_or_fail(cost::make_report(whole, t.step, context.parallel, t.counted, ranks, passes), file);
+  check_step_seconds(r, context, file);
+  if (context.step)
+    value_or_fail(cost::add_step_lines(r, whole, t.step, context.parallel, t.on->rates, ranks, *context.step), file);
+  std::erase_if(r.lines, [](const cost::report_line& line) { return line.group.starts_with("parameters"); });
+  r.lines.insert(r.lines.begin(), published.lines.begin(), published.lines.end());
+  r.parameters = published.parameters;
+  return r;
+}
+}  // namespace
+
+cost::report make_report(const cost::layer_list& list, report_context& context, std::string_view file) {
   const cost::report published = value_or_fail(cost::make_report(list), file);
   if (!context.training) return published;
   const training_input& t = *context.training;
   const cost::layer_list whole = padded(list, t, file);
   value_or_fail(cost::check(whole, t.step, context.parallel), file);
-  const std::vector<cost::rank_layers> ranks = ranks_of(whole, context, file, on);
-  cost::report r = value_or_fail(cost::make_report(whole, t.step, context.parallel, t.counted, ranks, on.passes), file);
-  check_step_seconds(r, context, file);
+  const std::vector<cost::rank_layers> ranks = ranks_of(whole, context, file);
   if (t.on) {
     need_rates(*t.on, has_experts(whole), context.parallel, file);
-    context.step = value_or_fail(cost::add_step_lines(r, whole, t.step, context.parallel, t.on->rates, ranks), file);
+    context.step = value_or_fail(planner::simulate_step(whole, t.step, context.parallel, t.on->rates, ranks), file);
   }
-  std::erase_if(r.lines, [](const cost::report_line& line) { return line.group.starts_with("parameters"); });
-  r.lines.insert(r.lines.begin(), published.lines.begin(), published.lines.end());
-  r.parameters = published.parameters;
+  return report_of(whole, published, context, file, ranks, {});
+}
+
+cost::report make_report(const cost::layer_list& list, report_context& context, std::string_view file,
+                         const planner::step_plan& plan) {
+  const cost::layer_list whole = padded(list, *context.training, file);
+  if (context.training->on) need_rates(*context.training->on, has_experts(whole), context.parallel, file);
+  context.step = plan.step;
+  cost::report r =
+      report_of(whole, value_or_fail(cost::make_report(list), file), context, file, plan.ranks, plan.passes);
+  r.memory = plan.memory;
   return r;
 }
 

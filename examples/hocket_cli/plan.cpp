@@ -56,15 +56,15 @@ void open_in_browser(const std::filesystem::path& page) {
 std::string said_of(const tried_changes& tried) {
   std::string out;
   for (const planned_change& x : tried.possible) {
-    if (x.what != offload_change) continue;
+    if (x.what != hocket::planner::offload_change) continue;
     char line[200];
     std::snprintf(line, sizeof line,
                   "A change: %s takes %.6f s a step, with %.2f GiB on the fullest rank; `hocket planner offload` says "
                   "which\n\n",
-                  offload_change, x.step_seconds, static_cast<double>(x.bytes) / 1073741824.0);
+                  x.what.c_str(), x.step_seconds, static_cast<double>(x.bytes) / 1073741824.0);
     out += line;
   }
-  if (!nothing_fits(tried)) return out;
+  if (!tried.nothing_fits()) return out;
   return out + "Nothing that was tried fits: neither this plan nor any of " + std::to_string(tried.possible.size()) +
          " changes of it, which report.html lists\n\n";
 }
@@ -74,7 +74,7 @@ void plan(const options& o) {
   settle(in);
   const step_plan p = plan_step(in);
 
-  const comparison schedules = compare_schedules(in);
+  const schedule_comparison schedules = compare_schedules(in);
   const tried_changes tried = try_changes(in, p, schedules);
 
   std::vector<named_data> files;
@@ -87,7 +87,7 @@ void plan(const options& o) {
   std::string shown = text.substr(0, figures);
   std::optional<measured_report> measured;
   if (!o.measured.files.empty()) {
-    const std::vector<hocket::cost::flop_count> counts = other_counts(list_of(in), p.cost_context, in.file);
+    const std::vector<hocket::cost::flop_count> counts = other_counts(in.model, p.cost_context, in.file);
     measured = compare_measured(o.measured, p.cost, p.cost_context, static_cast<double>(p.run.makespan) / 1e9, counts);
     const std::string compared = measured_as_text(*measured).substr(1) + '\n';
     shown += compared;

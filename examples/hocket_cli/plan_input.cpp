@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <hocket/planner/strategy/solve.hpp>
-
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -32,95 +30,13 @@ void take_open(nlohmann::json& object, const char* key, std::vector<std::string>
   open.emplace_back(key);
 }
 
-bool same_sizes(hocket::planner::strategy a, hocket::planner::strategy b) {
-  a.how.recompute = b.how.recompute;
-  return a == b;
-}
-
-/// What the pipeline of a file fixes of sizes that are open; 0: nothing.
-struct fixed_sizes {
-  std::int64_t stages = 0, micro_batches = 0;
-};
-
-/// The parts of a space in which every strategy has these.
-std::vector<hocket::planner::strategy_space> parts_with(const plan_input& in,
-                                                        const hocket::planner::strategy_space& space,
-                                                        const fixed_sizes& fixed) {
-  if (fixed.stages == 0 && fixed.micro_batches == 0) return {space};
-  std::vector<hocket::planner::strategy_space> parts;
-  const auto add = [&](std::int64_t tp, std::int64_t cp, std::int64_t pp, std::int64_t dp) {
-    const std::int64_t batch = in.training.step.global_batch;
-    for (const std::int64_t vp : space.chunks)
-      for (const std::int64_t one : space.micro_batches) {
-        if (fixed.stages > 0 && pp * vp != fixed.stages) continue;
-        if (fixed.micro_batches > 0 && (batch % (one * dp) != 0 || batch / (one * dp) != fixed.micro_batches)) continue;
-        parts.push_back(space);
-        parts.back().tensor = {tp};
-        parts.back().context = {cp};
-        parts.back().pipeline = {pp};
-        parts.back().chunks = {vp};
-        parts.back().micro_batches = {one};
-      }
-  };
-  for (const std::int64_t tp : space.tensor)
-    for (const std::int64_t cp : space.context) {
-      const std::int64_t rest = in.devices / (tp * cp);
-      for (std::int64_t pp = 1; pp <= rest; ++pp)
-        if (tp * cp * rest == in.devices && rest % pp == 0 && (space.pipeline.empty() || space.pipeline.front() == pp))
-          add(tp, cp, pp, rest / pp);
-    }
-  return parts;
-}
-
-/// The report of several parts as that of one space.
-hocket::planner::strategy_plan joined(std::vector<hocket::planner::strategy_plan> parts) {
-  if (parts.size() == 1) return std::move(parts.front());
-  const auto faster = [](const auto& a, const auto& b) {
-    return a.cost.step != b.cost.step ? a.cost.step < b.cost.step : a.cost.memory < b.cost.memory;
-  };
-  hocket::planner::strategy_plan all;
-  std::vector<hocket::planner::scored_strategy> fits;
-  auto& beyond = all.best_beyond_memory;
-  for (const auto& one : parts) {
-    all.named += one.named;
-    all.evaluated += one.evaluated;
-    all.fitting += one.fitting;
-    for (std::size_t i = 0; i < hocket::planner::rejection_count; ++i) all.rejected[i] += one.rejected[i];
-    for (const auto& x : one.front) fits.insert(std::upper_bound(fits.begin(), fits.end(), x, faster), x);
-    for (const auto& x : one.best_beyond_memory)
-      if (beyond.empty() || faster(x, beyond.front())) beyond.assign(1, x);
-  }
-  for (const auto& x : fits)
-    if (all.front.empty() || x.cost.memory < all.front.back().cost.memory) all.front.push_back(x);
-  if (!beyond.empty() && !all.front.empty() && !faster(beyond.front(), all.front.front())) beyond.clear();
-  return all;
-}
-
 /// Experts of a model that has none are no choice.
-bool can_be_open(const plan_input& in, std::string_view key) { return key != "ep" || has_experts(in.model.layers); }
+bool can_be_open(const plan_input& in, std::string_view key) {
+  return key != "ep" || hocket::cost::has_experts(in.model);
+}
 
 bool is_open(const plan_input& in, std::string_view key) {
   return std::find(in.open.begin(), in.open.end(), key) != in.open.end();
-}
-
-/// Every choice that agrees with what the file says.
-hocket::planner::strategy_space space_of(const plan_input& in) {
-  const hocket::cost::parallel& p = in.parallel;
-  hocket::planner::strategy_space space{.context = {p.cp}, .expert = {p.ep}, .zero_bubble = false};
-  if (is_open(in, "cp")) space.context = {1, 2, 4, 8, 16};
-  if (is_open(in, "ep")) space.expert = hocket::planner::strategy_space{}.expert;
-  if (!is_open(in, "tp")) space.tensor = {p.tp};
-  if (!is_open(in, "pp")) space.pipeline = {p.pp};
-  if (!is_open(in, "vp")) space.chunks = {p.vp};
-  else if (in.schedule == "1f1b" || in.schedule == "gpipe") space.chunks = {1};
-  if (!is_open(in, "zero")) space.zeros = {p.zero};
-  if (!is_open(in, "copies")) space.copies = {p.copies};
-  if (!is_open(in, "sequence_parallel")) space.sequence = {p.sequence_parallel};
-  if (!is_open(in, "micro_batch")) space.micro_batches = {in.training.step.micro_batch};
-  using hocket::cost::recompute;
-  space.recomputes = {p.recompute};
-  if (is_open(in, "recompute")) space.recomputes = {recompute::none, recompute::selective, recompute::full};
-  return space;
 }
 
 /// Open choices need the rates of their links.
@@ -131,93 +47,73 @@ void check_rates(const plan_input& in) {
     const char* key;
   };
   const hocket::cost::parallel& p = in.parallel;
-  const hocket::cost::machine& rates = in.training.on->rates;
+  const hocket::cost::machine& rates = *in.on;
   if (rates.has_links()) return;
   const bool opens_tensor = is_open(in, "tp") || is_open(in, "cp");
   for (const need x :
        {need{p.cp > 1 || p.tp > 1 || (opens_tensor && in.devices > 1), rates.tensor_bytes, "tensor_bytes"},
-        {has_experts(in.model.layers) && (p.ep > 1 || is_open(in, "ep")) && in.devices > 1, rates.expert_bytes,
+        {hocket::cost::has_experts(in.model) && (p.ep > 1 || is_open(in, "ep")) && in.devices > 1, rates.expert_bytes,
          "expert_bytes"},
         {p.pp > 1 || (is_open(in, "pp") && in.devices > 1), rates.pipeline_bytes, "pipeline_bytes"},
         {in.devices > 1, rates.data_bytes, "data_bytes"}})
     if (x.needed && x.rate <= 0)
-      fail(in.file + ": machine \"" + in.training.on->name + "\" has no \"" + x.key +
-           "\", which the open choices need");
+      fail(in.file + ": machine \"" + in.told.on->name + "\" has no \"" + x.key + "\", which the open choices need");
 }
 
-/// The strategies of a space.
-template <class Held>
-hocket::result<hocket::planner::strategy_plan> solve_for(const plan_input& in, const hocket::planner::cluster& on,
-                                                         const hocket::planner::strategy_space& space,
-                                                         const Held& held) {
-  return hocket::planner::solve(hocket::planner::strategy_problem{list_of(in), in.training.step, on, space}, held);
-}
-
-/// Decides what is open: the fastest strategy that fits, of all that agree with what the file says.
-void choose(plan_input& in, bool split_is_open, const fixed_sizes& fixed) {
-  if (!in.training.on)
-    fail(in.file + ": \"parallel\" leaves " + in.open.front() +
-         " open, so \"training.machine\" must say how fast the devices are");
-  using hocket::cost::recompute;
-  hocket::planner::strategy_space space = space_of(in);
-  check_rates(in);
-  const auto held = [&](const hocket::planner::strategy& s, std::int64_t micro_batches, std::int64_t rank) {
-    if (in.schedule == "search") return hocket::planner::held_in_closed_form{}(s, micro_batches, rank);
-    return peak_of_named(in, {s.how.pp, s.how.vp, micro_batches}, static_cast<std::uint32_t>(rank));
-  };
-  const auto search = [&](const hocket::cost::device_memory& memory) {
-    std::vector<hocket::planner::strategy_plan> parts;
-    for (const auto& part : parts_with(in, space, fixed))
-      parts.push_back(value_or_fail(
-          solve_for(in, {in.devices, in.devices_per_node, memory, in.training.on->rates}, part, held), in.file));
-    return joined(std::move(parts));
-  };
-  in.choice = search(in.memory);
-  if (in.choice->named == 0)
-    fail(in.file + ": no choice of what \"parallel\" leaves open divides the " + std::to_string(in.devices) +
-         " devices" +
-         (fixed.stages > 0 ? " and has the " + std::to_string(fixed.stages) + " stages of \"pipeline.split\"" : "") +
-         (fixed.micro_batches > 0 ? " and has \"pipeline.micro_batches\" " + std::to_string(fixed.micro_batches) : ""));
-  if (!in.choice->front.empty()) take(in, in.choice->front.front().of);
-  // What fits depends on the split, so memory does not decide here: the fronts of time and memory, level by level.
-  if (split_is_open)
-    for (const recompute level : std::vector(space.recomputes)) {
-      space.recomputes = {level};
-      for (const auto& x : search({hocket::bytes(std::int64_t{1} << 60)}).front)
-        if (std::none_of(in.candidates.begin(), in.candidates.end(),
-                         [&](const auto& y) { return same_sizes(x.of, y); }))
-          in.candidates.push_back(x.of);
-    }
-  if (!in.choice->front.empty()) return;
-  if (in.candidates.empty()) fail_to_choose(in);
-  take(in, in.candidates.front());
+/// What the search is told.
+hocket::planner::open_sizes open_sizes_of(const plan_input& in) {
+  return {.tp = is_open(in, "tp"),
+          .pp = is_open(in, "pp"),
+          .vp = is_open(in, "vp"),
+          .cp = is_open(in, "cp"),
+          .ep = is_open(in, "ep"),
+          .zero = is_open(in, "zero"),
+          .recompute = is_open(in, "recompute"),
+          .sequence_parallel = is_open(in, "sequence_parallel"),
+          .copies = is_open(in, "copies"),
+          .micro_batch = is_open(in, "micro_batch")};
 }
 
 /// "even", "search", or layers of each stage. Not given: open if other choices are.
 void read_split(plan_input& in, const json_object& pipeline) {
-  in.search_split = !in.open.empty();
+  in.search_split = !in.open.empty() && !in.measured;
+  in.search_recompute = is_open(in, "recompute");
   if (!pipeline.has("split")) return;
   if (pipeline.at("split").is_array()) {
     in.search_split = false;
     in.split = pipeline.integers("split", 1, 4096, 65536);
+    if (in.split.empty()) pipeline.fail_at("split", "is empty");
     const std::int64_t sum = std::accumulate(in.split.begin(), in.split.end(), std::int64_t{0});
     const std::int64_t stages = in.parallel.pp * in.parallel.vp;
     const std::string is = "is " + shown(pipeline.at("split")) + ": ";
-    if (static_cast<std::int64_t>(in.split.size()) != stages)
+    if (in.open.empty() && static_cast<std::int64_t>(in.split.size()) != stages)
       pipeline.fail_at("split", is + std::to_string(in.split.size()) + " numbers, but pp x vp is " +
                                     std::to_string(stages) + " stages");
-    if (const std::int64_t layers = in.model.layers.layer_count(); sum != layers)
+    if (const std::int64_t layers = in.model.layer_count(); sum != layers)
       pipeline.fail_at("split", is + std::to_string(sum) + " layers, but the model has " + std::to_string(layers));
     return;
   }
   in.search_split = pipeline.choice("split", {"even", "search"}) == 1;
   if (!in.search_split) return;
-  if (!in.training.on)
-    pipeline.fail_at("split", "is \"search\", so \"training.machine\" must say how fast the devices are");
-  if (in.forward_us) pipeline.fail_at("split", "is \"search\": give no measured stage times with it");
+  if (!in.on) pipeline.fail_at("split", "is \"search\", so \"training.machine\" must say how fast the devices are");
+  if (in.measured) pipeline.fail_at("split", "is \"search\": give no measured stage times with it");
 }
 
-/// The devices, what each has and can, and the link between pipeline ranks.
+/// The rate of passes that no machine times.
+double read_rate(const json_object& cluster, const std::string& type, double& peak_tflops) {
+  peak_tflops = cluster.object("peak_tflops", {"fp8", "bf16", "fp16", "fp32", "fp64"}).positive(type.c_str());
+  const double efficiency = cluster.has("efficiency") ? cluster.positive("efficiency") : 1;
+  if (efficiency > 1) cluster.fail_at("efficiency", "must be at most 1");
+  return peak_tflops * 1e12 * efficiency;
+}
+/// The link between pipeline ranks, where the file knows it better than the machine.
+hocket::planner::pipeline_link read_link(const json_object& cluster) {
+  const json_object link = cluster.object("links", {"pipeline"}).object("pipeline", {"latency_us", "gb_per_s"});
+  const double latency_us = link.number("latency_us");
+  if (latency_us < 0) link.fail_at("latency_us", "must not be negative");
+  return {hocket::seconds(latency_us * 1e-6), link.positive("gb_per_s") * 1e9};
+}
+/// The devices, and what each has and can. What a machine says of them need not be said again.
 void read_devices(plan_input& in, const json_object& v, bool searched) {
   const json_object cluster = v.object(
       "cluster", {"devices", "devices_per_node", "memory_gib", "reserve_gib", "peak_tflops", "efficiency", "links"});
@@ -227,81 +123,39 @@ void read_devices(plan_input& in, const json_object& v, bool searched) {
     cluster.fail_at("devices", "is " + std::to_string(in.devices) + ", but tp x pp x dp x cp is " +
                                    std::to_string(in.parallel.devices()));
   in.memory = read_memory(cluster);
-  const std::string type = v.at("training").value("weights", "bf16");
-  in.peak_tflops = cluster.object("peak_tflops", {"fp8", "bf16", "fp16", "fp32", "fp64"}).positive(type.c_str());
-  if (cluster.has("efficiency")) in.efficiency = cluster.positive("efficiency");
-  if (in.efficiency > 1) cluster.fail_at("efficiency", "must be at most 1");
-  const json_object links = cluster.object("links", {"pipeline"});
-  const json_object pipeline_link = links.object("pipeline", {"latency_us", "gb_per_s"});
-  in.pipeline_link = {pipeline_link.number("latency_us"), pipeline_link.positive("gb_per_s")};
-  if (in.pipeline_link.latency_us < 0) pipeline_link.fail_at("latency_us", "must not be negative");
+  if (!in.on || cluster.has("peak_tflops"))
+    in.flops_per_second = read_rate(cluster, v.at("training").value("weights", "bf16"), in.told.peak_tflops);
+  if (!in.on || cluster.has("links")) in.link = read_link(cluster);
 }
 
 void read_schedule(plan_input& in, const json_object& pipeline) {
   const auto word = [&](const char* key, std::initializer_list<std::string_view> names, const std::string& otherwise) {
     return pipeline.has(key) ? std::string(names.begin()[pipeline.choice(key, names)]) : otherwise;
   };
-  in.schedule = word("schedule", {"1f1b", "gpipe", "interleaved", "search"}, "search");
+  in.schedule.name = word("schedule", {"1f1b", "gpipe", "interleaved", "search"}, "search");
   for (const char* key : {"groups", "kappa"})
-    if (in.schedule == "search" && pipeline.has(key))
+    if (in.schedule.name == "search" && pipeline.has(key))
       pipeline.fail_at(key, "needs a \"schedule\": none is searched for");
-  in.groups = word("groups", {"balanced", "last", "first", "paper", "least-memory"}, in.groups);
-  in.kappa = static_cast<std::uint32_t>(pipeline.integer_or("kappa", 0, 1, 2));
+  in.schedule.groups = word("groups", {"balanced", "last", "first", "paper", "least-memory"}, in.schedule.groups);
+  in.schedule.kappa = static_cast<std::uint32_t>(pipeline.integer_or("kappa", 0, 1, 2));
   if (pipeline.has("forward_us") != pipeline.has("backward_us"))
     pipeline.fail_at(pipeline.has("forward_us") ? "backward_us" : "forward_us",
                      "is missing: measured times come in pairs");
   if (pipeline.has("forward_us")) {
-    in.forward_us = pipeline.positive("forward_us");
-    in.backward_us = pipeline.positive("backward_us");
+    const hocket::seconds forward(pipeline.positive("forward_us") * 1e-6);
+    in.measured = {forward, hocket::seconds(pipeline.positive("backward_us") * 1e-6)};
   }
 }
 
-fixed_sizes read_fixed_sizes(const json_object& pipeline) {
-  fixed_sizes fixed;
-  if (pipeline.has("split") && pipeline.at("split").is_array()) {
-    fixed.stages = static_cast<std::int64_t>(pipeline.at("split").size());
-    if (fixed.stages == 0) pipeline.fail_at("split", "is empty");
-  }
-  fixed.micro_batches = pipeline.integer_or("micro_batches", 0, 1);
-  return fixed;
-}
-
-void check_batch(const plan_input& in, const json_object& pipeline, const fixed_sizes& fixed) {
-  const hocket::cost::training& t = in.training.step;
+void check_batch(const plan_input& in, const json_object& pipeline, std::int64_t micro_batches) {
+  const hocket::cost::training& t = in.training;
   if (t.global_batch % (t.micro_batch * in.parallel.dp) != 0)
     fail(in.file + ": training: \"global_batch\" of " + std::to_string(t.global_batch) +
          " is not divisible by micro_batch x dp = " + std::to_string(t.micro_batch * in.parallel.dp));
-  if (fixed.micro_batches > 0 && fixed.micro_batches != in.micro_batches())
-    pipeline.fail_at("micro_batches", "is " + std::to_string(fixed.micro_batches) +
+  if (micro_batches > 0 && micro_batches != in.micro_batches())
+    pipeline.fail_at("micro_batches", "is " + std::to_string(micro_batches) +
                                           ", but global_batch / (micro_batch x dp) is " +
                                           std::to_string(in.micro_batches()));
-}
-
-}  // namespace
-
-void take(plan_input& in, const hocket::planner::strategy& best) {
-  in.parallel.tp = best.how.tp;
-  in.parallel.pp = best.how.pp;
-  in.parallel.vp = best.how.vp;
-  in.parallel.dp = best.how.dp;
-  in.parallel.cp = best.how.cp;
-  in.parallel.ep = best.how.ep;
-  in.parallel.zero = best.how.zero;
-  in.parallel.recompute = best.how.recompute;
-  in.parallel.copies = best.how.copies;
-  in.parallel.sequence_parallel = best.how.sequence_parallel;
-  in.training.step.micro_batch = best.micro_batch;
-}
-
-void fail_to_choose(const plan_input& in) {
-  std::string names, why;
-  for (const std::string& key : in.open) names += (names.empty() ? "" : ", ") + key;
-  for (std::size_t i = 0; i < hocket::planner::rejection_count; ++i)
-    if (in.choice->rejected[i] > 0)
-      why += (why.empty() ? ": " : "; ") + std::to_string(in.choice->rejected[i]) + " x " +
-             std::string(to_string(static_cast<hocket::planner::rejection>(i)));
-  fail(in.file + ": \"parallel\" leaves " + names + " open, but none of " + std::to_string(in.choice->named) +
-       " choices is possible and fits" + why);
 }
 
 /// The op graph, where the file names one.
@@ -313,6 +167,62 @@ void read_ops(plan_input& in, const json_object& graph, const std::string& ops_f
     fail(in.ops_file + ": a plan needs the size of each variable, so aliases and ranges of bytes have no place here");
   if (graph.has("rules")) in.ordered = graph.choice("rules", {"data", "ordered"}) == 1;
 }
+
+/// What is open of "parallel" and "training"; the words that say so are taken out.
+void read_open(plan_input& in, const json_object& v, nlohmann::json& training, nlohmann::json& parallel) {
+  const auto add = [&](const char* key) {
+    if (can_be_open(in, key) && !is_open(in, key)) in.open.emplace_back(key);
+  };
+  if (v.has("parallel")) {
+    parallel = v.at("parallel");
+    const bool rest_is_open = names_no_layout(parallel);
+    for (const char* key : open_keys) {
+      take_open(parallel, key, in.open);
+      if (rest_is_open && !parallel.contains(key)) add(key);
+    }
+  } else {
+    for (const char* key : open_keys) add(key);
+    if (training.is_object() && !training.contains("micro_batch")) in.open.emplace_back("micro_batch");
+  }
+  take_open(training, "micro_batch", in.open);
+  if (in.open.empty()) return;
+  if (parallel.is_object() && parallel.contains("dp"))
+    fail(in.file + ": \"parallel.dp\" follows from the devices where other sizes are open: leave it out");
+}
+
+/// The model, how it is trained, and how it is spread.
+void read_step(plan_input& in, const json_object& v, const std::string& config) {
+  in.published = read_model(read_json_file(config), config);
+  in.model = in.published.layers;
+  nlohmann::json training = v.at("training"), parallel = nlohmann::json::object();
+  read_open(in, v, training, parallel);
+  in.told = read_training(training, in.model, in.file, "training", nullptr, true);
+  if (in.told.step.muon && !in.open.empty())
+    fail(in.file + ": \"training.optimizer\" is muon, so \"parallel\" and \"micro_batch\" must say every size");
+  in.parallel = read_parallel(parallel, in.file, "parallel", &in.replay);
+  in.training = in.told.step;
+  in.counted = in.told.counted;
+  if (in.told.on) in.on = in.told.on->rates;
+  in.model = padded(in.published.layers, in.told, in.file);
+}
+
+/// The pipeline: schedule, split, and what it fixes of sizes that are open.
+void read_pipeline(plan_input& in, const json_object& v) {
+  const json_object pipeline =
+      v.object("pipeline", {"schedule", "groups", "kappa", "micro_batches", "forward_us", "backward_us", "split"});
+  read_schedule(in, pipeline);
+  in.open_sizes = open_sizes_of(in);
+  in.open_sizes.micro_batches = pipeline.integer_or("micro_batches", 0, 1);
+  read_split(in, pipeline);
+  in.open_sizes.stages = static_cast<std::int64_t>(in.split.size());
+  if (in.open.empty()) return check_batch(in, pipeline, in.open_sizes.micro_batches);
+  if (!in.on)
+    fail(in.file + ": \"parallel\" leaves " + in.open.front() +
+         " open, so \"training.machine\" must say how fast the devices are");
+  check_rates(in);
+}
+
+}  // namespace
 
 plan_input read_plan(const std::string& file) {
   const nlohmann::json whole = read_json_file(file);
@@ -326,52 +236,19 @@ plan_input read_plan(const std::string& file) {
     return (std::filesystem::path(file).parent_path() / name).lexically_normal().string();
   };
 
-  const std::string config = beside(v.text("model"));
-  in.model = read_model(read_json_file(config), config);
-  nlohmann::json training = v.at("training"), parallel = nlohmann::json::object();
-  if (v.has("parallel")) {
-    parallel = v.at("parallel");
-    const bool rest_is_open = names_no_layout(parallel);
-    for (const char* key : open_keys) {
-      take_open(parallel, key, in.open);
-      if (!can_be_open(in, key)) continue;
-      if (rest_is_open && !parallel.contains(key) && std::find(in.open.begin(), in.open.end(), key) == in.open.end())
-        in.open.emplace_back(key);
-    }
-  } else {
-    for (const char* key : open_keys)
-      if (can_be_open(in, key)) in.open.emplace_back(key);
-    if (training.is_object() && !training.contains("micro_batch")) in.open.emplace_back("micro_batch");
-  }
-  take_open(training, "micro_batch", in.open);
-  const bool searched = !in.open.empty();
-  if (searched && parallel.is_object() && parallel.contains("dp"))
-    fail(file + ": \"parallel.dp\" follows from the devices where other sizes are open: leave it out");
-  in.training = read_training(training, in.model.layers, file, "training", nullptr, true);
-  if (in.training.step.muon && searched)
-    fail(file + ": \"training.optimizer\" is muon, so \"parallel\" and \"micro_batch\" must say every size");
-  in.parallel = read_parallel(parallel, file, "parallel");
-
-  read_devices(in, v, searched);
+  read_step(in, v, beside(v.text("model")));
+  read_devices(in, v, !in.open.empty());
   if (v.has("step_seconds")) {
-    in.training.step_seconds = v.positive("step_seconds");
-    in.training.peak_tflops = in.peak_tflops;
+    if (in.told.peak_tflops <= 0) v.fail_at("step_seconds", "needs \"cluster.peak_tflops\"");
+    in.told.step_seconds = v.positive("step_seconds");
+  } else {
+    in.told.peak_tflops = 0;
   }
-
   if (v.has("graph")) {
     const json_object graph = v.object("graph", {"ops", "rules"});
     read_ops(in, graph, beside(graph.text("ops")));
   }
-
-  const json_object pipeline =
-      v.object("pipeline", {"schedule", "groups", "kappa", "micro_batches", "forward_us", "backward_us", "split"});
-  read_schedule(in, pipeline);
-  const bool split_is_open = !pipeline.has("split") || pipeline.at("split") == "search";
-  const fixed_sizes fixed = read_fixed_sizes(pipeline);
-  if (searched) choose(in, split_is_open && !in.forward_us, fixed);
-  read_split(in, pipeline);
-  check_batch(in, pipeline, fixed);
-
+  read_pipeline(in, v);
   if (v.has("fused_operator")) in.fused = read_tiling_problem(v.at("fused_operator"), file, "fused_operator");
   return in;
 }

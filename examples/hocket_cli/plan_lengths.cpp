@@ -21,45 +21,46 @@ namespace {
 
 /// Times of the plan's stages for each micro-batch, in nanoseconds.
 planner::micro_batch_times times_of(const plan_input& in, const step_plan& p, const micro_batch_documents& batches) {
-  plan_input one = in;
-  const cost::layer_list& list = in.model.layers;
+  planner::step_problem one = in;
+  const cost::layer_list& list = in.published.layers;
+  const auto layers =
+      p.split ? p.split->stages : value_or_fail(planner::layers_of_stages(in.model, in.parallel, in.split), in.file);
   planner::micro_batch_times out{.stages = p.stages.size(), .count = batches.size(), .forward = {}, .backward = {}};
   out.forward.resize(out.stages * out.count);
   out.backward.resize(out.stages * out.count);
-  std::map<std::vector<std::int64_t>, std::vector<step_plan::stage>> known;
+  std::map<std::vector<std::int64_t>, std::vector<planner::stage_time>> known;
   std::int64_t tokens = 0;
   for (std::size_t j = 0; j < out.count; ++j) {
     tokens += tokens_of(batches[j]);
     auto& stages = known[batches[j]];
     if (stages.empty()) {
-      one.training.step = value_or_fail(cost::training_of(list, in.training.step, batches[j]), "--lengths");
-      if (const auto told = cost::detail::check_packing(list, one.training.step); !told)
-        fail("--lengths", told.error());
-      stages = p.split && timed_by_the_machine(in) ? times_of_split(one, *p.split) : times_of_stages(one);
+      one.training = value_or_fail(cost::training_of(list, in.training, batches[j]), "--lengths");
+      if (const auto told = cost::detail::check_packing(list, one.training); !told) fail("--lengths", told.error());
+      stages = value_or_fail(planner::times_of_stages(one, layers), in.file);
     }
-    const auto nanoseconds = [](double us) {
-      if (!(us < 3.6e10)) fail("--lengths: a micro-batch takes longer than ten hours");
-      return std::max<ticks>(1, std::llround(us * 1e3));
+    const auto nanoseconds = [](hocket::seconds time) {
+      if (!(time.count() < 3.6e4)) fail("--lengths: a micro-batch takes longer than ten hours");
+      return std::max<ticks>(1, std::llround(time.count() * 1e9));
     };
     for (std::size_t s = 0; s < out.stages; ++s) {
-      out.forward[s * out.count + j] = nanoseconds(stages[s].forward_us);
-      out.backward[s * out.count + j] = nanoseconds(stages[s].backward_us);
+      out.forward[s * out.count + j] = nanoseconds(stages[s].forward);
+      out.backward[s * out.count + j] = nanoseconds(stages[s].backward);
     }
   }
-  one.training.step = in.training.step;
-  one.training.step.micro_batch = 1;
-  one.training.step.sequence = std::max<std::int64_t>(1, tokens / static_cast<std::int64_t>(out.count));
-  out.hop = std::max<ticks>(1, std::llround(boundary_hop_us(one) * 1e3));  // of a mean micro-batch
+  one.training = in.training;
+  one.training.micro_batch = 1;
+  one.training.sequence = std::max<std::int64_t>(1, tokens / static_cast<std::int64_t>(out.count));
+  out.hop = std::max<ticks>(1, std::llround(planner::hop_of(one).count() * 1e9));  // of a mean micro-batch
   return out;
 }
 
 }  // namespace
 
 lengths_report compare_lengths(const plan_input& in, const step_plan& p, const length_options& o) {
-  check_documents(in.training, in.file);
-  if (in.forward_us)
+  check_documents(in.told, in.file);
+  if (in.measured)
     fail(in.file + ": --lengths needs stage times that follow from lengths, not \"pipeline.forward_us\"");
-  const cost::training& t = in.training.step;
+  const cost::training& t = in.training;
   const std::int64_t count = in.micro_batches() * in.parallel.dp * o.steps;
   const auto draws = read_lengths(o, t.sequence * t.micro_batch, count);
   const auto schedule = value_or_fail(hocket::text::parse_schedule_csv(p.schedule_csv), in.file);

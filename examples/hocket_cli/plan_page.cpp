@@ -19,11 +19,11 @@ using nlohmann::ordered_json;
 std::int64_t whole(const cost::rational& bytes) { return static_cast<std::int64_t>(bytes.ceiling().num()); }
 double us(hocket::ticks ns) { return static_cast<double>(ns) / 1e3; }
 
-ordered_json sizes_of(const plan_input& in) {
+ordered_json sizes_of(const plan_input& in, const step_plan& plan) {
   const cost::parallel& p = in.parallel;
-  const cost::training& t = in.training.step;
+  const cost::training& t = in.training;
   constexpr const char* levels[] = {"none", "selective", "full"};
-  const bool by_stage = in.step_seconds.has_value();
+  const bool by_stage = in.sizes && plan.split;
   return {{"devices", in.devices},
           {"tp", p.tp},
           {"pp", p.pp},
@@ -38,7 +38,7 @@ ordered_json sizes_of(const plan_input& in) {
           {"micro_batch", t.micro_batch},
           {"global_batch", t.global_batch},
           {"micro_batches", in.micro_batches()},
-          {"layers", in.model.layers.layer_count()},
+          {"layers", in.model.layer_count()},
           {"open", in.open}};
 }
 
@@ -96,9 +96,9 @@ ordered_json waterfall_of(const plan_input& in, const step_plan& p) {
   add("idle: steady state", "wait", us(idle.steady));
   add("idle: pipeline drains", "wait", us(idle.drain));
   ordered_json out = {{"rank", busiest}, {"parts", std::move(parts)}, {"makespan_us", us(p.run.makespan)}};
-  if (in.training.step_seconds > 0) {
-    out["measured_us"] = in.training.step_seconds * 1e6;
-    out["rest_us"] = in.training.step_seconds * 1e6 - us(p.run.makespan);
+  if (in.told.step_seconds > 0) {
+    out["measured_us"] = in.told.step_seconds * 1e6;
+    out["rest_us"] = in.told.step_seconds * 1e6 - us(p.run.makespan);
   }
   return out;
 }
@@ -107,12 +107,12 @@ ordered_json pipeline_of(const plan_input& in, const step_plan& p) {
   ordered_json stages = ordered_json::array();
   constexpr std::size_t most_stages = 512;
   for (std::size_t i = 0; i < p.stages.size() && i < most_stages; ++i)
-    stages.push_back({p.stages[i].layers, p.stages[i].forward_us, p.stages[i].backward_us});
-  return {{"schedule", in.schedule},
-          {"groups", in.schedule == "interleaved" ? in.groups : ""},
+    stages.push_back({p.stages[i].layers, p.stages[i].forward.count() * 1e6, p.stages[i].backward.count() * 1e6});
+  return {{"schedule", in.schedule.name},
+          {"groups", in.schedule.name == "interleaved" ? in.schedule.groups : ""},
           {"found_by", p.found_by},
-          {"stage_times", in.forward_us ? "measured" : "predicted"},
-          {"hop_us", p.hop_us},
+          {"stage_times", in.measured ? "measured" : "predicted"},
+          {"hop_us", (p.hop.count() * 1e6)},
           {"makespan_us", us(p.run.makespan)},
           {"lower_bound_us", us(p.run.lower_bound)},
           {"bubble", p.run.bubble()},
@@ -170,7 +170,7 @@ ordered_json cost_of(const plan_input& in, const step_plan& p) {
   ordered_json out = {{"parameters", printed(cost::rational(r.parameters.total))},
                       {"active", printed(cost::rational(r.parameters.active))},
                       {"tokens_per_step", printed(r.tokens_per_step)},
-                      {"assumed", in.model.assumed},
+                      {"assumed", in.published.assumed},
                       {"groups", terms_of(r)}};
   if (r.flops) {
     out["flops_per_token"] = printed(r.flops->model_step / r.tokens_per_step);
@@ -182,7 +182,7 @@ ordered_json cost_of(const plan_input& in, const step_plan& p) {
   return out;
 }
 
-ordered_json schedules_of(const comparison& all) {
+ordered_json schedules_of(const schedule_comparison& all) {
   ordered_json list = ordered_json::array();
   for (const compared_schedule& x : all.rows)
     list.push_back({{"schedule", x.schedule},
@@ -209,9 +209,13 @@ ordered_json changes_of(const tried_changes& tried) {
   };
   ordered_json all = ordered_json::array();
   for (const planned_change& x : tried.possible) all.push_back(as_json(x));
-  return {{"now", as_json(tried.now)},          {"all", std::move(all)},      {"best", tried.best},
-          {"refused", tried.refused},           {"left_out", tried.left_out}, {"not_tried", tried.not_tried},
-          {"nothing_fits", nothing_fits(tried)}};
+  return {{"now", as_json(tried.now)},
+          {"all", std::move(all)},
+          {"best", tried.best},
+          {"refused", tried.refused},
+          {"left_out", tried.left_out},
+          {"not_tried", tried.not_tried},
+          {"nothing_fits", tried.nothing_fits()}};
 }
 
 ordered_json tiles_of(const plan_input& in, const step_plan& p) {
@@ -222,19 +226,19 @@ ordered_json tiles_of(const plan_input& in, const step_plan& p) {
   return out;
 }
 
-ordered_json document(const plan_input& in, const step_plan& p, const comparison& schedules, const tried_changes& tried,
-                      const measured_report* measured) {
-  const double seconds = in.training.step_seconds > 0 ? in.training.step_seconds : predicted_step_seconds(in, p);
+ordered_json document(const plan_input& in, const step_plan& p, const schedule_comparison& schedules,
+                      const tried_changes& tried, const measured_report* measured) {
+  const double seconds = in.told.step_seconds > 0 ? in.told.step_seconds : predicted_step_seconds(in, p);
   ordered_json out = {{"version", 1},
                       {"title", in.title},
                       {"hocket", HOCKET_VERSION_STRING},
                       {"file", in.file},
                       {"step_seconds", seconds},
-                      {"step_is", in.training.step_seconds > 0 ? "measured"
-                                  : p.cost_context.step        ? "predicted"
-                                                               : "pipeline"},
+                      {"step_is", in.told.step_seconds > 0 ? "measured"
+                                  : p.cost_context.step    ? "predicted"
+                                                           : "pipeline"},
                       {"tokens_per_second_per_device", tokens_per_second_per_device(in, seconds)},
-                      {"sizes", sizes_of(in)},
+                      {"sizes", sizes_of(in, p)},
                       {"memory", memory_of(in, p)},
                       {"waterfall", waterfall_of(in, p)},
                       {"pipeline", pipeline_of(in, p)},
@@ -276,7 +280,7 @@ std::string escaped_html(std::string_view text) {
   return out;
 }
 
-std::string plan_as_page(const plan_input& in, const step_plan& p, const comparison& schedules,
+std::string plan_as_page(const plan_input& in, const step_plan& p, const schedule_comparison& schedules,
                          const tried_changes& tried, const measured_report* measured) {
   const std::pair<std::string_view, std::string> values[] = {
       {"{{title}}", escaped_html(in.title)},

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fixed.hpp"
+#include "mind_formers.hpp"
 #include "plan_step.hpp"
 #include "tiling_problem.hpp"
 
@@ -13,6 +14,7 @@ namespace hocket_cli {
 namespace {
 
 namespace cost = hocket::cost;
+namespace planner = hocket::planner;
 
 [[gnu::format(printf, 2, 3)]] void line(std::string& out, const char* format, ...) {
   std::va_list values, again;
@@ -34,9 +36,9 @@ double gib(const cost::rational& bytes) { return bytes.real() / bytes_per_gib; }
 double above(double x, double bound) { return bound > 0 ? (x / bound - 1) * 100 : 0; }
 
 /// The value of an open field, as the file would say it.
-std::string chosen(const plan_input& in, const std::string& key) {
+std::string chosen(const plan_input& in, const step_plan& plan, const std::string& key) {
   const cost::parallel& p = in.parallel;
-  if (key == "recompute" && in.step_seconds) return "by_stage";
+  if (key == "recompute" && plan.split) return "by_stage";
   constexpr const char* levels[] = {"none", "selective", "full"};
   if (key == "recompute") return levels[static_cast<std::size_t>(p.recompute)];
   if (key == "sequence_parallel") return p.sequence_parallel ? "true" : "false";
@@ -47,22 +49,22 @@ std::string chosen(const plan_input& in, const std::string& key) {
                         : key == "ep"     ? p.ep
                         : key == "zero"   ? static_cast<std::int64_t>(p.zero)
                         : key == "copies" ? p.copies
-                                          : in.training.step.micro_batch);
+                                          : in.training.micro_batch);
 }
 
 /// What was not looked at: sizes that the file says, and those that no search here tries.
-std::string held_fixed(const plan_input& in) {
+std::string held_fixed(const plan_input& in, const step_plan& plan) {
   const cost::parallel& p = in.parallel;
-  const bool with_experts = has_experts(in.model.layers);
+  const bool with_experts = has_experts(in.model);
   std::string out;
   const auto add = [&](const std::string& what) { out += (out.empty() ? "" : ", ") + what; };
   for (const char* key : {"tp", "pp", "vp", "cp", "ep", "zero", "sequence_parallel", "copies", "micro_batch"}) {
     if (std::find(in.open.begin(), in.open.end(), key) != in.open.end()) continue;
     if (std::string_view(key) == "ep" && !with_experts) continue;
-    add(std::string(key) + " " + chosen(in, key));
+    add(std::string(key) + " " + chosen(in, plan, key));
   }
   if (with_experts) add("etp " + std::to_string(p.etp));
-  add("sequences " + std::to_string(in.training.step.global_batch));
+  add("sequences " + std::to_string(in.training.global_batch));
   return out;
 }
 
@@ -79,19 +81,20 @@ void graph_section(std::string& out, const plan_input& in, const step_plan& p) {
 }
 
 void pipeline_section(std::string& out, const plan_input& in, const step_plan& p) {
-  line(out, "Pipeline: %s%s%s, %lld ranks x %lld chunks, %lld micro-batches", in.schedule.c_str(),
-       in.schedule == "interleaved" ? ", groups " : "", in.schedule == "interleaved" ? in.groups.c_str() : "",
-       static_cast<long long>(in.parallel.pp), static_cast<long long>(in.parallel.vp),
-       static_cast<long long>(in.micro_batches()));
+  line(out, "Pipeline: %s%s%s, %lld ranks x %lld chunks, %lld micro-batches", in.schedule.name.c_str(),
+       in.schedule.name == "interleaved" ? ", groups " : "",
+       in.schedule.name == "interleaved" ? in.schedule.groups.c_str() : "", static_cast<long long>(in.parallel.pp),
+       static_cast<long long>(in.parallel.vp), static_cast<long long>(in.micro_batches()));
   if (!p.found_by.empty())
     line(out, "  schedule               searched for (none is named), found by: %s", p.found_by.c_str());
   const auto& s = p.stages;
   line(out, "  stage times            forward %.3f ms, backward %.3f ms; last stage %.3f and %.3f (%s)",
-       s.front().forward_us / 1e3, s.front().backward_us / 1e3, s.back().forward_us / 1e3, s.back().backward_us / 1e3,
-       in.forward_us              ? "measured"
-       : timed_by_the_machine(in) ? "predicted from the rates of the machine"
-                                  : "predicted from FLOPs, peak and efficiency");
-  line(out, "  hop between ranks      %.3f ms", p.hop_us / 1e3);
+       s.front().forward.count() * 1e3, s.front().backward.count() * 1e3, s.back().forward.count() * 1e3,
+       s.back().backward.count() * 1e3,
+       in.measured             ? "measured"
+       : in.timed_by_machine() ? "predicted from the rates of the machine"
+                               : "predicted from FLOPs, peak and efficiency");
+  line(out, "  hop between ranks      %.3f ms", (p.hop.count() * 1e6) / 1e3);
   line(out, "  makespan               %9.3f ms", ms(p.run.makespan));
   line(out, "  lower bound            %9.3f ms  (makespan is %.2f %% above)", ms(p.run.lower_bound),
        above(static_cast<double>(p.run.makespan), static_cast<double>(p.run.lower_bound)));
@@ -103,13 +106,29 @@ void pipeline_section(std::string& out, const plan_input& in, const step_plan& p
   out += '\n';
 }
 
-std::string pasted_lists(const plan_input& in, const layer_split& split) {
+/// A level of recompute in words, with what MindFormers calls it.
+struct named_level {
+  std::string name;
+  std::vector<std::string> select;  ///< its patterns
+};
+named_level named(const cost::recompute_choice& how) {
+  if (how.level == cost::recompute::full) return {"full", {}};
+  if (how.level == cost::recompute::selective) return {"selective", {}};
+  if (how.operations == cost::replay_set{.activation = true})
+    return {"activation",
+            {R"(feed_forward\.mul)", R"(feed_forward\.w1\.activation)", R"(feed_forward\.w1\.reshape)",
+             R"(feed_forward\.w2\.reshape)"}};
+  return {"none", {}};
+}
+std::string pasted_lists(const plan_input& in, const planner::layer_split& split) {
   std::vector<pasted_level> levels;
-  for (const auto& x : split.ways)
-    levels.push_back({x.select, x.how.level == cost::recompute::full,
-                      x.how.level == cost::recompute::selective && x.select.empty()});
+  for (const cost::recompute_choice& how : split.levels) {
+    const named_level x = named(how);
+    levels.push_back(
+        {x.select, how.level == cost::recompute::full, how.level == cost::recompute::selective && x.select.empty()});
+  }
   std::vector<std::int64_t> runs;
-  for (const cost::repeated_layer& each : list_of(in).layers) runs.push_back(each.count);
+  for (const cost::repeated_layer& each : in.model.layers) runs.push_back(each.count);
   return mind_formers(levels, split.plan, static_cast<std::uint32_t>(in.parallel.pp),
                       static_cast<std::uint32_t>(in.parallel.vp), runs);
 }
@@ -121,31 +140,28 @@ std::int64_t layers_at(const hocket::planner::split_stage& stage, std::size_t wa
 void split_section(std::string& out, const plan_input& in, const step_plan& p) {
   if (!p.why_even.empty()) line(out, "Split: even, because %s\n", p.why_even.c_str());
   if (!p.split) return;
-  const layer_split& s = *p.split;
+  const planner::layer_split& s = *p.split;
+  std::vector<std::string> names;
+  for (const cost::recompute_choice& how : s.levels) names.push_back(named(how).name);
   line(out, "Split of the layers: %s", s.searched ? "searched for, because the file leaves it open" : "as given");
   std::string head = "  stage   rank   layers";
-  for (const auto& way : s.ways) head += std::string(way.name.size() < 11 ? 12 - way.name.size() : 1, ' ') + way.name;
+  for (const auto& name : names) head += std::string(name.size() < 11 ? 12 - name.size() : 1, ' ') + name;
   line(out, "%s", head.c_str());
   for (std::size_t i = 0; i < s.plan.stages.size(); ++i) {
     const auto& stage = s.plan.stages[i];
     char text[64];
     std::snprintf(text, sizeof text, "  %5zu %6u %8lld", i, stage.rank, static_cast<long long>(stage.layers));
     std::string row = text;
-    for (std::size_t w = 0; w < s.ways.size(); ++w) {
-      std::snprintf(text, sizeof text, "%*lld", static_cast<int>(std::max<std::size_t>(12, s.ways[w].name.size() + 1)),
+    for (std::size_t w = 0; w < names.size(); ++w) {
+      std::snprintf(text, sizeof text, "%*lld", static_cast<int>(std::max<std::size_t>(12, names[w].size() + 1)),
                     static_cast<long long>(layers_at(stage, w)));
       row += text;
     }
     line(out, "%s", row.c_str());
   }
   if (s.step_seconds > 0) {
-    const bool simulated = in.parallel.vp > 1;
-    line(out, "  all micro-batches      %9.3f s%s", s.step_seconds,
-         simulated       ? ", simulated: the shortest of several ways to keep stages alike"
-         : s.plan.proved ? ", proved: no split and no levels are better in this model"
-                         : "");
-    if (!s.plan.proved && !simulated)
-      line(out, "  no better than         %9.3f s", static_cast<double>(s.plan.lower_bound.count()) / 1e9);
+    line(out, "  all micro-batches      %9.3f s, simulated%s", s.step_seconds,
+         in.parallel.vp > 1 ? ": the shortest of several ways to keep stages alike" : "");
     if (s.even_seconds > 0) line(out, "  the even split         %9.3f s with its best levels", s.even_seconds);
     else line(out, "  the even split         does not fit, whatever is computed again");
   }
@@ -190,7 +206,7 @@ void memory_section(std::string& out, const plan_input& in, const step_plan& p) 
 void step_section(std::string& out, const plan_input& in, const step_plan& p) {
   if (!has_predicted_step(p)) return;
   const double whole = predicted_step_seconds(in, p);
-  line(out, "Step, predicted for %s", p.cost_context.training->on->name.c_str());
+  line(out, "Step, predicted for %s", in.told.on->name.c_str());
   for (const named_part& x : predicted_step_parts(in, p))
     line(out, "  %-31s %9.4f s %6.1f %%", x.name, x.seconds, 100 * x.seconds / whole);
   line(out, "  %-31s %9.4f s", "step", whole);
@@ -200,71 +216,67 @@ void step_section(std::string& out, const plan_input& in, const step_plan& p) {
 
 cost::rational fullest(const step_plan& p) { return p.cost.memory[fullest_rank(p.cost)].peak.total_bytes(); }
 
+double seconds_by_formula(const planner::scored_strategy& x) { return static_cast<double>(x.cost.step.count()) / 1e9; }
+double gib_by_formula(const planner::scored_strategy& x) {
+  return static_cast<double>(x.cost.memory.count()) / bytes_per_gib;
+}
+
 // What the file left open, what was chosen for it, and what it was chosen from.
 void choice_section(std::string& out, const plan_input& in, const step_plan& p) {
-  if (!in.choice) return;
-  const auto& c = *in.choice;
+  if (!in.sizes) return;
+  const planner::strategy_plan& c = in.sizes->searched;
   line(out, "Chosen, because the file leaves it open: the fastest that fits");
-  for (const std::string& key : in.open) line(out, "  %-22s %s", key.c_str(), chosen(in, key).c_str());
-  line(out, "  held fixed             %s", held_fixed(in).c_str());
-  const auto seconds = [](const auto& x) { return static_cast<double>(x.cost.step.count()) / 1e9; };
-  const auto gibibytes = [](const auto& x) { return static_cast<double>(x.cost.memory.count()) / bytes_per_gib; };
+  for (const std::string& key : in.open) line(out, "  %-22s %s", key.c_str(), chosen(in, p, key).c_str());
+  line(out, "  held fixed             %s", held_fixed(in, p).c_str());
   line(out, "  predicted step         %9.3f s with %.2f GiB on the fullest rank, %lld data-parallel ranks",
-       in.step_seconds ? *in.step_seconds : seconds(c.front.front()),
-       in.step_seconds ? gib(fullest(p)) : gibibytes(c.front.front()), static_cast<long long>(in.parallel.dp));
-  if (in.step_seconds) {
+       predicted_step_seconds(in, p), gib(fullest(p)), static_cast<long long>(in.parallel.dp));
+  line(out, "  compared               %9lld named, %lld possible, %lld fit: each priced by formula or rejected",
+       static_cast<long long>(c.named), static_cast<long long>(c.evaluated), static_cast<long long>(c.fitting));
+  if (in.search_split)
     line(out, "  split by themselves    %9zu sizes, those quick or lean if all layers are alike; %zu fit",
-         in.candidates.size(), in.candidates_that_fit);
-    if (!c.front.empty())
-      line(out, "  all layers alike       %9.3f s with %.2f GiB", seconds(c.front.front()), gibibytes(c.front.front()));
-  }
-  line(out,
-       "  compared               %9lld named, %lld possible, %lld fit: each evaluated or rejected, so none is faster%s",
-       static_cast<long long>(c.named), static_cast<long long>(c.evaluated), static_cast<long long>(c.fitting),
-       in.step_seconds ? " if all layers are alike" : "");
-  if (c.front.size() > 1)
-    line(out, "  the leanest            %9.3f s with %.2f GiB", seconds(c.front.back()), gibibytes(c.front.back()));
+         in.sizes->planned, in.sizes->planned_that_fit);
+  else
+    line(out, "  simulated              %9zu of the fastest; %zu fit", in.sizes->planned, in.sizes->planned_that_fit);
+  if (!c.front.empty())
+    line(out, "  all layers alike       %9.3f s with %.2f GiB, by formula", seconds_by_formula(c.front.front()),
+         gib_by_formula(c.front.front()));
+  if (!c.front.empty())
+    line(out, "  the leanest            %9.3f s with %.2f GiB, by formula", seconds_by_formula(c.front.back()),
+         gib_by_formula(c.front.back()));
   for (const auto& x : c.best_beyond_memory)
-    line(out, "  with more memory       %9.3f s with %.2f GiB", seconds(x), gibibytes(x));
-  for (std::size_t i = 0; i < hocket::planner::rejection_count; ++i)
+    line(out, "  with more memory       %9.3f s with %.2f GiB, by formula", seconds_by_formula(x), gib_by_formula(x));
+  for (std::size_t i = 0; i < planner::rejection_count; ++i)
     if (c.rejected[i] > 0)
       line(out, "  rejected               %9lld %s", static_cast<long long>(c.rejected[i]),
-           std::string(to_string(static_cast<hocket::planner::rejection>(i))).c_str());
+           std::string(to_string(static_cast<planner::rejection>(i))).c_str());
   out += '\n';
 }
 
 nlohmann::ordered_json choice_as_json(const plan_input& in, const step_plan& p) {
   using nlohmann::ordered_json;
-  const auto& c = *in.choice;
+  const planner::strategy_plan& c = in.sizes->searched;
   ordered_json to;
   for (const std::string& key : in.open) {
-    const std::string value = chosen(in, key);
+    const std::string value = chosen(in, p, key);
     to["open"][key] = key == "recompute" ? ordered_json(value) : ordered_json::parse(value);
   }
   to["dp"] = in.parallel.dp;
-  to["held_fixed"] = held_fixed(in);
-  const auto price = [](ordered_json& at, double seconds, std::int64_t bytes) {
-    at["step_seconds"] = seconds;
-    at["bytes"] = bytes;
+  to["held_fixed"] = held_fixed(in, p);
+  const auto priced = [](const planner::scored_strategy& x) {
+    return ordered_json{{"step_seconds", seconds_by_formula(x)}, {"bytes", x.cost.memory.count()}};
   };
-  const auto alike = [&](ordered_json& at, const hocket::planner::scored_strategy& x) {
-    price(at, static_cast<double>(x.cost.step.count()) / 1e9, x.cost.memory.count());
-  };
-  if (in.step_seconds) {
-    price(to, *in.step_seconds, static_cast<std::int64_t>(fullest(p).ceiling().num()));
-    to["split_by_themselves"] = in.candidates.size();
-    to["splits_that_fit"] = in.candidates_that_fit;
-    if (!c.front.empty()) alike(to["all_layers_alike"], c.front.front());
-  } else {
-    alike(to, c.front.front());
-  }
-  if (!c.front.empty()) alike(to["leanest"], c.front.back());
-  for (const auto& x : c.best_beyond_memory) alike(to["with_more_memory"], x);
+  to["step_seconds"] = predicted_step_seconds(in, p);
+  to["bytes"] = static_cast<std::int64_t>(fullest(p).ceiling().num());
+  to[in.search_split ? "split_by_themselves" : "simulated"] = in.sizes->planned;
+  to[in.search_split ? "splits_that_fit" : "simulated_that_fit"] = in.sizes->planned_that_fit;
+  if (!c.front.empty()) to["all_layers_alike"] = priced(c.front.front());
+  if (!c.front.empty()) to["leanest"] = priced(c.front.back());
+  for (const auto& x : c.best_beyond_memory) to["with_more_memory"] = priced(x);
   to["named"] = c.named;
   to["evaluated"] = c.evaluated;
   to["fitting"] = c.fitting;
-  for (std::size_t i = 0; i < hocket::planner::rejection_count; ++i)
-    to["rejected"][std::string(to_string(static_cast<hocket::planner::rejection>(i)))] = c.rejected[i];
+  for (std::size_t i = 0; i < planner::rejection_count; ++i)
+    to["rejected"][std::string(to_string(static_cast<planner::rejection>(i)))] = c.rejected[i];
   return to;
 }
 
@@ -288,15 +300,16 @@ nlohmann::ordered_json pipeline_as_json(const plan_input& in, const step_plan& p
                      {"peak_in_flight", p.run.ranks[r].peak_in_flight}});
   ordered_json stages = ordered_json::array();
   for (const auto& s : p.stages)
-    stages.push_back({{"layers", s.layers}, {"forward_us", s.forward_us}, {"backward_us", s.backward_us}});
-  ordered_json out = {{"schedule", in.schedule},
-                      {"groups", in.groups},
+    stages.push_back(
+        {{"layers", s.layers}, {"forward_us", s.forward.count() * 1e6}, {"backward_us", s.backward.count() * 1e6}});
+  ordered_json out = {{"schedule", in.schedule.name},
+                      {"groups", in.schedule.groups},
                       {"ranks", in.parallel.pp},
                       {"chunks", in.parallel.vp},
                       {"micro_batches", in.micro_batches()},
-                      {"stage_times", in.forward_us ? "measured" : "predicted"},
+                      {"stage_times", in.measured ? "measured" : "predicted"},
                       {"stages", std::move(stages)},
-                      {"hop_us", p.hop_us},
+                      {"hop_us", (p.hop.count() * 1e6)},
                       {"makespan_us", static_cast<double>(p.run.makespan) / 1e3},
                       {"lower_bound_us", static_cast<double>(p.run.lower_bound) / 1e3},
                       {"bubble", p.run.bubble()},
@@ -306,13 +319,13 @@ nlohmann::ordered_json pipeline_as_json(const plan_input& in, const step_plan& p
   return out;
 }
 
-nlohmann::ordered_json split_as_json(const plan_input& in, const layer_split& s) {
+nlohmann::ordered_json split_as_json(const plan_input& in, const planner::layer_split& s) {
   using nlohmann::ordered_json;
   ordered_json to;
   to["searched"] = s.searched;
   for (const auto& stage : s.plan.stages) {
     ordered_json at = ordered_json::object();
-    for (std::size_t w = 0; w < s.ways.size(); ++w) at[s.ways[w].name] = layers_at(stage, w);
+    for (std::size_t w = 0; w < s.levels.size(); ++w) at[named(s.levels[w]).name] = layers_at(stage, w);
     to["stages"].push_back({{"rank", stage.rank},
                             {"chunk", stage.chunk},
                             {"first_layer", stage.first_layer},
@@ -321,11 +334,7 @@ nlohmann::ordered_json split_as_json(const plan_input& in, const layer_split& s)
   }
   if (s.step_seconds > 0) {
     to["step_seconds"] = s.step_seconds;
-    to["simulated"] = in.parallel.vp > 1;
-  }
-  if (s.step_seconds > 0 && in.parallel.vp == 1) {
-    to["lower_bound_seconds"] = static_cast<double>(s.plan.lower_bound.count()) / 1e9;
-    to["proved"] = s.plan.proved;
+    to["simulated"] = true;
   }
   if (s.even_seconds > 0) to["even_split_seconds"] = s.even_seconds;
   to["mind_formers"] = pasted_lists(in, s);
@@ -335,7 +344,7 @@ nlohmann::ordered_json split_as_json(const plan_input& in, const layer_split& s)
 }  // namespace
 
 nlohmann::ordered_json predicted_step_as_json(const plan_input& in, const step_plan& p) {
-  const machine_input& on = *p.cost_context.training->on;
+  const machine_input& on = *in.told.on;
   const double seconds = predicted_step_seconds(in, p);
   nlohmann::ordered_json parts = nlohmann::ordered_json::array();
   for (const named_part& x : predicted_step_parts(in, p))
@@ -353,8 +362,8 @@ std::string plan_as_text(const plan_input& in, const step_plan& p) {
   line(out, "%lld devices: tp %lld, pp %lld, dp %lld, %lld chunks; global batch %lld x %lld tokens",
        static_cast<long long>(in.devices), static_cast<long long>(in.parallel.tp),
        static_cast<long long>(in.parallel.pp), static_cast<long long>(in.parallel.dp),
-       static_cast<long long>(in.parallel.vp), static_cast<long long>(in.training.step.global_batch),
-       static_cast<long long>(in.training.step.sequence));
+       static_cast<long long>(in.parallel.vp), static_cast<long long>(in.training.global_batch),
+       static_cast<long long>(in.training.sequence));
   out += '\n';
   choice_section(out, in, p);
   graph_section(out, in, p);
@@ -371,7 +380,7 @@ std::string plan_as_json(const plan_input& in, const step_plan& p) {
   ordered_json out;
   out["version"] = 1;
   out["title"] = in.title;
-  if (in.choice) out["chosen"] = choice_as_json(in, p);
+  if (in.sizes) out["chosen"] = choice_as_json(in, p);
   if (p.graph) out["dependencies"] = dependencies_as_json(in, *p.graph);
   out["pipeline"] = pipeline_as_json(in, p);
   if (has_predicted_step(p)) out["predicted_step"] = predicted_step_as_json(in, p);

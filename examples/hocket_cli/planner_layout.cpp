@@ -70,14 +70,10 @@ void set_memory(planner::layout_problem& problem, const cost::layer_list& list, 
                 const spread& p, const cost::device_memory& on, const std::string& file) {
   const auto up = [](const cost::rational& x) { return hocket::bytes(static_cast<std::int64_t>(x.ceiling().num())); };
   const cost::recompute_choice how{p.recompute, p.replay};
-  const cost::layer_blocks sets = cost::detail::shared_sets(list);
-  const cost::rational of_sets = static_bytes_of_sets(list, t.step, p, file);
+  const cost::rational of_sets = value_or_fail(cost::static_bytes(list, cost::shared_weights(list), t.step, p), file);
   const auto weight = [&](const cost::layer_blocks& blocks) -> planner::layout_bytes {
-    const auto n =
-        value_or_fail(cost::detail::rounded(value_or_fail(
-                          cost::detail::sum_parameters(list, cost::detail::without_sets(blocks, sets), 1, p), file)),
-                      file);
-    return {up(value_or_fail(cost::static_bytes(n, t.step, p), file)),
+    const cost::layer_blocks own = cost::own_of_layer(list, blocks);
+    return {up(value_or_fail(cost::static_bytes(list, own, t.step, p), file)),
             up(value_or_fail(cost::layer_activation_bytes(list, blocks, t.step, p, p.replay), file))};
   };
   for (const cost::repeated_layer& each : list.layers)

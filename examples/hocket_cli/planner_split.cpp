@@ -16,7 +16,7 @@
 #include "command.hpp"
 #include "fixed.hpp"
 #include "json_fields.hpp"
-#include "plan_step.hpp"
+#include "mind_formers.hpp"
 
 namespace hocket_cli {
 namespace {

@@ -267,7 +267,6 @@ class Plan(ToolTest):
                     self.assertEqual(time["layers"], stage["layers"])
                 self.assertTrue(all(m["fits"] for m in whole["memory"]))
                 self.assertLessEqual(split["step_seconds"], split["even_split_seconds"])
-                self.assertEqual(split.get("proved", False), vp == 1)
                 self.assertIn("Split of the layers: searched for", text)
                 for line in split["mind_formers"].splitlines():
                     self.assertIn(line, text)
@@ -476,8 +475,8 @@ class Plan(ToolTest):
             self.refused("plan", self.changed(change), "--out", self.folder / "no", says=says)
         refuse("\"pipeline.schedule\" is \"zigzag\", but must be one of: 1f1b", lambda v: v["pipeline"].update(schedule="zigzag"))
         refuse("\"pipeline.groups\" is \"most\", but must be one of: balanced", lambda v: v["pipeline"].update(groups="most"))
-        refuse("the forward pass of stage 0 takes 1e+24 seconds", lambda v: v["pipeline"].update(forward_us=1e30, backward_us=1))
-        refuse("a hop between pipeline ranks takes 1e+24 seconds", lambda v: v["cluster"]["links"]["pipeline"].update(latency_us=1e30))
+        refuse("ns of the forward pass of stage 0: 9200000000000000000 exceeds", lambda v: v["pipeline"].update(forward_us=1e30, backward_us=1))
+        refuse("ns of a hop between two ranks: 9200000000000000000 exceeds", lambda v: v["cluster"]["links"]["pipeline"].update(latency_us=1e30))
         refuse("\"title\" is \"two\\nlines\", but must be one line", lambda v: v.update(title="two\nlines"))
         refuse("\"step_seconds\" is 1e-300 and \"peak_tflops\" is", lambda v: v.update(step_seconds=1e-300))
         self.assertFalse((self.folder / "no").exists())

@@ -26,11 +26,21 @@ inline result<step_prediction> predicted(const measured_step& step, const machin
 }
 }  // namespace detail
 
-/// The relative error of a prediction, signed: predicted over measured, minus one.
-[[nodiscard]] inline result<double> prediction_error(const measured_step& step, const machine& on) {
+/// Predicts a step: planner::simulated_seconds, or the closed form.
+using step_predictor = result<seconds> (*)(const measured_step&, const machine&);
+/// By predict_step.
+[[nodiscard]] inline result<seconds> closed_form_seconds(const measured_step& step, const machine& on) {
   const auto predicted = detail::predicted(step, on);
   if (!predicted) return predicted.error();
-  return predicted->step_time() / step.step_time - 1;
+  return predicted->step_time();
+}
+
+/// The relative error of a prediction, signed: predicted over measured, minus one.
+[[nodiscard]] inline result<double> prediction_error(const measured_step& step, const machine& on,
+                                                     step_predictor predict = closed_form_seconds) {
+  const auto predicted = predict(step, on);
+  if (!predicted) return predicted.error();
+  return *predicted / step.step_time - 1;
 }
 
 namespace detail {
@@ -102,10 +112,10 @@ class machine_rate {
 
 namespace detail {
 /// Mean and worst relative error of a machine on measured steps, into it.
-inline result<void> add_errors(std::span<const measured_step> steps, machine_data& to) {
+inline result<void> add_errors(std::span<const measured_step> steps, step_predictor predict, machine_data& to) {
   to.mean_error = to.worst_error = 0;
   for (const measured_step& s : steps) {
-    const auto e = prediction_error(s, to.rates);
+    const auto e = prediction_error(s, to.rates, predict);
     if (!e) return e.error();
     const double size = std::abs(*e);
     to.mean_error += size / static_cast<double>(steps.size());
@@ -113,9 +123,10 @@ inline result<void> add_errors(std::span<const measured_step> steps, machine_dat
   }
   return {};
 }
-/// How a step's time changes with each inverse rate, over what those rates explain of the measured time.
+/// How a step's time changes with each inverse rate, over what those rates explain of the measured time. The changes
+/// are those of the closed form: a simulation counts whole nanoseconds.
 inline result<std::vector<double>> slopes_of(const measured_step& s, std::span<const machine_rate> rates,
-                                             const machine& on) {
+                                             const machine& on, step_predictor predict) {
   const auto base = detail::predicted(s, on);
   if (!base) return base.error();
   std::vector<double> row;
@@ -131,7 +142,9 @@ inline result<std::vector<double>> slopes_of(const measured_step& s, std::span<c
     row.push_back((moved->step_time() - base->step_time()).count() / (1 / rate.in(nudged)-inverse));
     linear += row.back() * inverse;
   }
-  const double rest = base->step_time().count() - linear;  // what the fitted rates do not explain stays as it is
+  const auto whole = predict(s, on);
+  if (!whole) return whole.error();
+  const double rest = whole->count() - linear;  // what the fitted rates do not explain stays as it is
   for (double& v : row) v /= s.step_time.count() - rest;
   return row;
 }
@@ -154,13 +167,15 @@ inline machine moved_towards(machine on, std::span<const machine_rate> rates, co
 /// or hidden: so the fit is repeated, and goes only as far as the mean error falls (at most 16 times). Rates not named
 /// keep the value of `start`.
 /// @param rates  what to fit, at most 6 are sensible: {&machine::gemm_flops, machine_rate::of_link(0), …}
+/// @param predict  what the errors are those of
 /// @return the machine with the mean and worst relative error on these same steps. A rate that no step needs stays as
 /// it is; one that would come out negative is the largest double, so that its work takes no time. Held-out errors: fit
 /// without some steps and ask prediction_error for them.
 /// Errors: errc::out_of_range with fewer steps than rates; errc::bad_cost for a time that is not positive; those of
-/// predict_step.
+/// predict.
 [[nodiscard]] inline result<machine_data> fit_machine(std::span<const measured_step> steps,
-                                                      std::span<const machine_rate> rates, const machine& start) {
+                                                      std::span<const machine_rate> rates, const machine& start,
+                                                      step_predictor predict = closed_form_seconds) {
   if (steps.size() < rates.size() || rates.empty())
     return error{errc::out_of_range, static_cast<std::int64_t>(steps.size()), static_cast<std::int64_t>(rates.size()),
                  (std::numeric_limits<std::int32_t>::max)()}
@@ -169,12 +184,12 @@ inline machine moved_towards(machine on, std::span<const machine_rate> rates, co
     if (const double x = s.step_time.count(); !(x > 0) || x - x != 0)
       return error{errc::bad_cost}.with("seconds of a measured step");
   machine_data best{"fitted", start, 0, 0, "least squares over measured steps"};
-  if (const auto ok = detail::add_errors(steps, best); !ok) return ok.error();
+  if (const auto ok = detail::add_errors(steps, predict, best); !ok) return ok.error();
   constexpr int max_rounds = 16, max_halvings = 8;
   for (int round = 0; round < max_rounds; ++round) {
     std::vector<std::vector<double>> slopes;
     for (const measured_step& s : steps) {
-      auto row = detail::slopes_of(s, rates, best.rates);
+      auto row = detail::slopes_of(s, rates, best.rates, predict);
       if (!row) return row.error();
       slopes.push_back(std::move(*row));
     }
@@ -184,7 +199,7 @@ inline machine moved_towards(machine on, std::span<const machine_rate> rates, co
     for (int halving = 0; halving < max_halvings && !better; ++halving, part /= 2) {
       machine_data next = best;
       next.rates = detail::moved_towards(best.rates, rates, inverse, slopes, part);
-      if (const auto ok = detail::add_errors(steps, next); !ok) return ok.error();
+      if (const auto ok = detail::add_errors(steps, predict, next); !ok) return ok.error();
       better = next.mean_error < best.mean_error * (1 - 1e-12);
       if (better) best = next;
     }

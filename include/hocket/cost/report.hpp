@@ -29,17 +29,6 @@ struct report_line {
   origin how = origin::definition;
 };
 
-/// Bytes of one pipeline rank, the busiest of its tensor- and data-parallel group.
-struct rank_memory {
-  part on_rank;
-  held in_flight;
-  rank_parameters parameters;
-  rational static_bytes, activation_bytes;
-  memory_peak peak;  ///< what fits goes by
-  /// The sum of each part's own largest bytes, whether or not they are there together.
-  [[nodiscard]] constexpr rational total_bytes() const noexcept { return static_bytes + activation_bytes; }
-};
-
 /// Costs of one training step with every term that went into them.
 struct report {
   parameter_count parameters;
@@ -144,23 +133,6 @@ inline std::string suffix_of(const std::vector<repeated_layer>& kinds, const std
   return suffix_of(kinds, x.kind) + (several ? ", recompute " + to_string(x.how) : "");
 }
 
-/// What a rank holds, as the report has it.
-inline result<rank_memory> memory_row(const layer_list& list, const rank_layers& on, const training& t,
-                                      const parallel& p, const held_share& share) {
-  const auto memory = memory_of_rank(list, on, t, p, share);
-  if (!memory) return memory.error();
-  rank_memory row;
-  row.on_rank = on.ends;
-  row.on_rank.layers = on.layer_count;
-  row.in_flight.layer_passes = static_cast<std::int64_t>((share.layers * rational(on.layer_count)).ceiling().num());
-  row.in_flight.embedding_passes = share.embedding_passes;
-  row.parameters = memory->parameters;
-  row.static_bytes = memory->static_bytes;
-  row.activation_bytes = memory->activation_bytes;
-  row.peak = memory->peak;
-  return row;
-}
-
 /// The lines of FLOPs, saved tensors and transfers of each kind of layer.
 inline void add_layer_lines(report& out, const layer_list& list, const training& t, const parallel& p,
                             const convention& counted, std::span<const rank_layers> ranks) {
@@ -242,7 +214,7 @@ inline void add_layer_lines(report& out, const layer_list& list, const training&
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     const auto share = passes.empty() ? held_share_by_1f1b(t, p, ranks[rank].ends.rank) : passes[rank];
     if (!share) return share.error();
-    const auto row = detail::memory_row(list, ranks[rank], t, p, *share);
+    const auto row = memory_row(list, ranks[rank], t, p, *share);
     if (!row) return row.error();
     out.memory.push_back(*row);
   }

@@ -255,10 +255,13 @@ inline std::vector<rank_run> merged_runs(const rank_layers& on) {
   return out;
 }
 
-inline void add_parts(report& out, const step_numbers& x, const parallel& p, const training& t) {
-  using letters::T_l, letters::T_p, letters::T_u;
-  const std::string_view whole = "seconds of a step";
-  const environment numbers(x, p, t);
+inline void add_parts(report& out, const step_prediction& step, const parallel& p, const training& t) {
+  using letters::T_l, letters::T_m, letters::T_p, letters::T_u;
+  const std::string_view whole = "seconds of a step", pipeline = "seconds of the pipeline";
+  const environment numbers(step.numbers, p, t);
+  if (step.simulated.empty())
+    add_seconds(out, pipeline, "closed form for equal stages", pipeline_of_equal_stages, numbers, schedule_source);
+  else add_seconds(out, pipeline, "simulated: " + std::string(step.simulated), 1 * T_m, numbers, "hocket simulate");
   add_seconds(out, whole, "data loading", 1 * T_l, numbers, "the machine");
   add_seconds(out, whole, "forward and backward", forward_backward_seconds, numbers, schedule_source);
   add_seconds(out, whole, "optimizer", 1 * T_u, numbers, "sum of the optimizer's terms");
@@ -266,7 +269,7 @@ inline void add_parts(report& out, const step_numbers& x, const parallel& p, con
   add_seconds(out, whole, "exposed communication", exposed_seconds_of_step, numbers, schedule_source);
   add_seconds(out, whole, "hidden communication, costs nothing", hidden_seconds_of_step, numbers, schedule_source);
   add_seconds(out, whole, "scheduling", scheduling_seconds, numbers, "kernels launched one by one");
-  add_seconds(out, whole, "bubble", bubble_seconds, numbers, schedule_source);
+  add_seconds(out, whole, "bubble", bubble_seconds, numbers, "what is left of the pipeline");
   add_seconds(out, "throughput of a device", "tokens per second", tokens_per_second_and_device, numbers, "definition",
               origin::definition);
   out.lines.back().unit = unit_name<unit_of<decltype(tokens_per_second_and_device)>>();
@@ -276,18 +279,17 @@ inline void add_parts(report& out, const step_numbers& x, const parallel& p, con
 /// Adds to a report where a predicted step's seconds come from: the terms of every kind of layer on the busiest
 /// pipeline rank, each as amount / ranks / rate, and the parts of the step made of them.
 /// @param ranks  as in predict_step
-/// @return the prediction itself
-/// Errors: those of predict_step; the report is then unchanged.
+/// @param step   what predict_step says of them, or with_pipeline
+/// Errors: those of time_of_layer; the report is then unchanged.
 ///
 ///     auto report = make_report(list, t, p, {}, ranks);
-///     const auto step = add_step_lines(*report, list, t, p, machines::b200_fitted.rates, ranks);
-[[nodiscard]] inline result<step_prediction> add_step_lines(report& out, const layer_list& list, const training& t,
-                                                            const parallel& p, const machine& on,
-                                                            std::span<const rank_layers> ranks) {
-  auto step = predict_step(list, t, p, on, ranks);
-  if (!step) return step.error();
+///     const auto step = predict_step(list, t, p, machines::b200_fitted.rates, ranks);
+///     add_step_lines(*report, list, t, p, machines::b200_fitted.rates, ranks, *step);
+[[nodiscard]] inline result<void> add_step_lines(report& out, const layer_list& list, const training& t,
+                                                 const parallel& p, const machine& on,
+                                                 std::span<const rank_layers> ranks, const step_prediction& step) {
   report lines, sums;
-  const rank_layers& busiest = ranks[step->busiest];
+  const rank_layers& busiest = ranks[step.busiest];
   const auto kinds = detail::kinds_of(list);
   const auto choices = detail::choices_of(kinds, ranks);
   for (const rank_run& run : detail::merged_runs(busiest)) {
@@ -316,16 +318,18 @@ inline void add_parts(report& out, const step_numbers& x, const parallel& p, con
     detail::add_wire(pipeline_transfer_terms, lines, between, p, on, with);
     for (std::size_t at = from; at < lines.lines.size(); ++at) hop.hop_seconds += lines.lines[at].real_value;
     hop.hop_seconds *= 1 - on.pipeline_overlap;
-    detail::add_seconds(lines, between, "exposed, every chunk", letters::vp * letters::T_s, environment(hop, p), "sum");
+    if (step.simulated.empty())  // else the simulation says what of it shows
+      detail::add_seconds(lines, between, "exposed, every chunk", letters::vp * letters::T_s, environment(hop, p),
+                          "sum");
   }
-  all.parameters = step->update_parameters;
+  all.parameters = step.update_parameters;
   detail::add_traffic(lines, "seconds of the optimizer", all, on);
-  all.parameters = step->exchange_parameters;
+  all.parameters = step.exchange_parameters;
   const auto with = [&](const machine& some, const auto& f) { f(numbers_view(numbers_of(all, some))); };
   detail::add_wire(data_transfer_terms, lines, "seconds over data-parallel ranks, per step", p, on, with);
-  detail::add_parts(lines, step->numbers, p, t);
+  detail::add_parts(lines, step, p, t);
   for (report_line& line : lines.lines) out.lines.push_back(std::move(line));
-  return step;
+  return {};
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost

@@ -119,6 +119,19 @@ constexpr result<void> check_block(const block& b) {
 
 }  // namespace detail
 
+/// Whether a layer is a mixture of experts.
+[[nodiscard]] constexpr bool has_experts(const layer_blocks& blocks) noexcept {
+  for (const block& b : blocks)
+    if (std::holds_alternative<mixture>(b.what)) return true;
+  return false;
+}
+
+/// Whether any layer of a list is one.
+[[nodiscard]] constexpr bool has_experts(const layer_list& list) noexcept {
+  return std::any_of(list.layers.begin(), list.layers.end(),
+                     [](const repeated_layer& each) { return has_experts(each.blocks); });
+}
+
 /// Positions that the first windowed attention of a list sees; 0 if there is none: what cost::packed asks for.
 [[nodiscard]] constexpr std::int64_t window_of(const layer_list& list) noexcept {
   std::int64_t window = 0;

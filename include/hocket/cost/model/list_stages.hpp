@@ -258,6 +258,41 @@ constexpr layer_blocks copies_on(const rank_layers& on) {
   return out;
 }
 
+/// FLOPs of the forward pass of one rank, over all sequences of a step; of what is counted for both passes together, a
+/// third. Errors: errc::undefined_value. Complexity: one pass over the formulas per run.
+[[nodiscard]] inline result<rational> forward_flops_of_rank(const layer_list& list, const rank_layers& on,
+                                                            const training& t, const parallel& p,
+                                                            const convention& counted) {
+  auto sum = rank_total(end_flop_terms, numbers_of(detail::setting_of_ends(list, on.ends, t, p, counted)));
+  if (!sum) return sum.error();
+  for (const rank_run& each : on.layers) {
+    const block_setting all{
+        .on_rank = {.layers = each.count}, .sizes = list.sizes, .training = t, .parallel = p, .counted = counted};
+    const auto forward = detail::sum_over(each.blocks, all, &block_terms::forward, true);
+    const auto both = detail::sum_over(each.blocks, all, &block_terms::whole_step, true);
+    if (!forward) return forward.error();
+    if (!both) return both.error();
+    *sum = *sum + *forward + *both / rational(3);
+  }
+  return *sum;
+}
+
+/// Bytes of the states of some blocks on one rank. Errors: errc::undefined_value, errc::overflow. O(blocks).
+[[nodiscard]] inline result<rational> static_bytes(const layer_list& list, const layer_blocks& blocks,
+                                                   const training& t, const parallel& p) {
+  const auto sum = detail::sum_parameters(list, blocks, 1, p);
+  if (!sum) return sum.error();
+  const auto parameters = detail::rounded(*sum);
+  if (!parameters) return parameters.error();
+  return static_bytes(*parameters, t, p);
+}
+/// The sets of weights that several layers of a list work with: a rank holds a copy of each that it needs. O(blocks).
+[[nodiscard]] constexpr layer_blocks shared_weights(const layer_list& list) { return detail::shared_sets(list); }
+/// A layer without those sets. O(blocks).
+[[nodiscard]] constexpr layer_blocks own_of_layer(const layer_list& list, const layer_blocks& blocks) {
+  return detail::without_sets(blocks, detail::shared_sets(list));
+}
+
 /// What a rank holds in flight at its peak.
 struct held_share {
   rational layers = 1;                ///< micro-batches, as a share of its layers: chunks in flight over vp
@@ -389,6 +424,34 @@ constexpr result<rank_sizes> sizes_of(const layer_list& list, const rank_layers&
   if (!kept) return kept.error();
   if (t.muon) peak->static_bytes = *states;
   return list_memory{*parameters, peak->static_bytes, *kept, *peak};
+}
+
+/// Bytes of one pipeline rank, the busiest of its tensor- and data-parallel group.
+struct rank_memory {
+  part on_rank;
+  held in_flight;
+  rank_parameters parameters;
+  rational static_bytes, activation_bytes;
+  memory_peak peak;  ///< what fits goes by
+  /// The sum of each part's own largest bytes, whether or not they are there together.
+  [[nodiscard]] constexpr rational total_bytes() const noexcept { return static_bytes + activation_bytes; }
+};
+
+/// memory_of_rank as a row of a report. Errors and complexity: as there.
+[[nodiscard]] inline result<rank_memory> memory_row(const layer_list& list, const rank_layers& on, const training& t,
+                                                    const parallel& p, const held_share& share) {
+  const auto memory = memory_of_rank(list, on, t, p, share);
+  if (!memory) return memory.error();
+  rank_memory row;
+  row.on_rank = on.ends;
+  row.on_rank.layers = on.layer_count;
+  row.in_flight.layer_passes = static_cast<std::int64_t>((share.layers * rational(on.layer_count)).ceiling().num());
+  row.in_flight.embedding_passes = share.embedding_passes;
+  row.parameters = memory->parameters;
+  row.static_bytes = memory->static_bytes;
+  row.activation_bytes = memory->activation_bytes;
+  row.peak = memory->peak;
+  return row;
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost

@@ -81,6 +81,17 @@ template <class Hardware = machine>
   return took;
 }
 
+/// Time of one boundary tensor from a pipeline rank to the next, as far as nothing hides it: of the widest boundary.
+/// Nothing without a pipeline. Complexity: O(runs of equal layers).
+template <class Hardware = machine>
+[[nodiscard]] seconds time_of_hop(const layer_list& list, const training& t, const parallel& p, const Hardware& on) {
+  setting ends = detail::setting_of_ends(list, {}, t, p, {});
+  std::int64_t streams = list.sizes.streams;
+  for (const repeated_layer& each : list.layers) streams = (std::max)(streams, streams_behind(list.sizes, each.blocks));
+  ends.sizes.hidden = list.sizes.hidden * streams;
+  return detail::hop_of(ends, on) / 2;  // there and back
+}
+
 /// Predicts the time of one training step of a list whose layers stand on ranks and are recomputed as their runs say.
 /// Errors: those of check and of time_of_layer; errc::bad_shape unless there are pp ranks.
 /// Complexity: one pass over the formulas per run.
@@ -99,6 +110,7 @@ template <class Hardware = machine>
   step_prediction out;
   detail::rank_sums sums;
   std::vector<rank_parameters> parameters;
+  seconds hop_of_busiest{};
   for (const rank_layers& here : ranks) {
     layer_time took;
     double kernels = 0;
@@ -119,10 +131,12 @@ template <class Hardware = machine>
     }
     if (!here.layers.empty())  // all residual streams go to the next stage
       ends.sizes.hidden = list.sizes.hidden * streams_behind(list.sizes, here.layers.back().blocks);
-    detail::add_rank(took, kernels, detail::hop_of(ends, on), p, sums, out);
+    const seconds hop = detail::hop_of(ends, on);
+    detail::add_rank(took, kernels, hop, p, sums, out);
+    if (out.busiest + 1 == out.rank_times.size()) hop_of_busiest = hop;
   }
   const auto traffic = detail::traffic_of({.sizes = list.sizes, .training = t, .parallel = p}, on, parameters, out);
-  return detail::finish(std::move(out), sums, traffic, t, p, on);
+  return detail::finish(std::move(out), sums, traffic, hop_of_busiest, t, p, on);
 }
 
 /// The same where all layers are recomputed alike, as p says.

@@ -101,13 +101,6 @@ inline recompute_choice choice_of(const recompute_plan& plan, std::size_t rank, 
   return ranks;
 }
 
-/// Whether a layer is a mixture of experts.
-[[nodiscard]] inline bool has_experts(const layer_blocks& blocks) noexcept {
-  for (const block& b : blocks)
-    if (std::holds_alternative<mixture>(b.what)) return true;
-  return false;
-}
-
 /// Layers of one rank that compute the same again.
 struct plan_row {
   std::size_t rank = 0;

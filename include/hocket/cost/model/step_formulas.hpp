@@ -22,7 +22,9 @@ struct layer_numbers {
 /// What a step's parts are computed from: seconds on the busiest rank, for one micro-batch where not said otherwise.
 struct step_numbers {
   double compute_seconds = 0, exposed_seconds = 0, hidden_seconds = 0;
+  double hop_seconds = 0;                           ///< the part of exposed_seconds that is hops between stages
   double rank_seconds = 0, all_ranks_seconds = 0;   ///< compute and exposed: of the busiest rank, of all together
+  double pipeline_seconds = 0;                      ///< per step: until the last rank is done
   double exchange_seconds = 0, update_seconds = 0;  ///< per step: data-parallel transfers, optimizer
   double load_seconds = 0, post_seconds = 0;        ///< per step
   double launch_seconds = 0, kernels = 0;           ///< of one kernel; of the rank that launches most, per pass
@@ -38,9 +40,9 @@ HOCKET_DETAIL_STRUCT(hocket::cost::detail::layer_numbers, compute_seconds, wire_
                      expert_seconds, offload_seconds, tensor_overlap, context_overlap, expert_overlap, host_overlap,
                      forward_seconds, attention_seconds, backward_seconds, again_seconds, exposed_seconds, hop_seconds,
                      kept_bytes, layer_count);
-HOCKET_DETAIL_STRUCT(hocket::cost::step_numbers, compute_seconds, exposed_seconds, hidden_seconds, rank_seconds,
-                     all_ranks_seconds, exchange_seconds, update_seconds, load_seconds, post_seconds, launch_seconds,
-                     kernels, data_overlap, lateness, devices, step_seconds);
+HOCKET_DETAIL_STRUCT(hocket::cost::step_numbers, compute_seconds, exposed_seconds, hidden_seconds, hop_seconds,
+                     rank_seconds, all_ranks_seconds, pipeline_seconds, exchange_seconds, update_seconds, load_seconds,
+                     post_seconds, launch_seconds, kernels, data_overlap, lateness, devices, step_seconds);
 
 namespace hocket::inline HOCKET_ABI::cost::letters {
 
@@ -57,6 +59,7 @@ inline constexpr auto T_x = named<units::seconds>("exposed_seconds", "T_x");
 inline constexpr auto T_h = named<units::seconds>("hidden_seconds", "T_h");
 inline constexpr auto T_s = named<units::seconds>("hop_seconds", "T_s");
 inline constexpr auto T_r = named<units::seconds>("rank_seconds", "T_r");
+inline constexpr auto T_m = named<units::seconds>("pipeline_seconds", "T_m");
 inline constexpr auto T_all = named<units::seconds>("all_ranks_seconds", "T_all");
 inline constexpr auto T_d = named<units::seconds>("exchange_seconds", "T_d");
 inline constexpr auto T_u = named<units::seconds>("update_seconds", "T_u");
@@ -92,16 +95,19 @@ inline constexpr auto exchange_exposed =
 /// All wait for the slowest device: its lateness shows in collectives.
 inline constexpr auto exposed_seconds_of_step = micro_batches * T_x + exchange_exposed + z_l * micro_batches * T_k;
 inline constexpr auto hidden_seconds_of_step = micro_batches * T_h + T_d - exchange_exposed;
-inline constexpr auto bubble_seconds = (T_all - T_r) / vp;
+/// The pipeline in closed form: exact where all stages take the same time and hops take none.
+inline constexpr auto pipeline_of_equal_stages = micro_batches * T_r + (T_all - T_r) / vp;
+/// The busiest rank waits for other stages as long as it does not compute and sends nothing.
+inline constexpr auto bubble_seconds = greatest(0 * second, T_m - micro_batches * (T_k + T_x));
 /// The host launches every kernel of every layer and pass; only what the device does not cover shows.
-inline constexpr auto scheduling_seconds = greatest(
-    0 * second, 2 * micro_batches * n_k * t_k - (forward_backward_seconds + exposed_seconds_of_step + bubble_seconds));
+inline constexpr auto scheduling_seconds =
+    greatest(0 * second, 2 * micro_batches * n_k * t_k - (T_m + exchange_exposed + z_l * micro_batches * T_k));
 inline constexpr auto tokens_per_second_and_device = token * (B * s) / (T * W);
 
 }  // namespace hocket::inline HOCKET_ABI::cost::letters
 
 namespace hocket::inline HOCKET_ABI::cost {
 using letters::bubble_seconds, letters::exposed_of_layer, letters::exposed_seconds_of_step,
-    letters::forward_backward_seconds, letters::hidden_seconds_of_step, letters::scheduling_seconds,
-    letters::scores_formed_again, letters::tokens_per_second_and_device;
+    letters::forward_backward_seconds, letters::hidden_seconds_of_step, letters::pipeline_of_equal_stages,
+    letters::scheduling_seconds, letters::scores_formed_again, letters::tokens_per_second_and_device;
 }  // namespace hocket::inline HOCKET_ABI::cost

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <concepts>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,7 @@ struct step_prediction {
   step_numbers numbers;                                    ///< what the parts were computed from
   rank_parameters exchange_parameters, update_parameters;  ///< of the ranks that send and update most
   double tokens_per_second_per_device = 0;
+  std::string_view simulated{};  ///< literal: the schedule whose simulation gave the pipeline; empty: closed form
   [[nodiscard]] seconds step_time() const noexcept { return parts.total(); }
 };
 
@@ -114,9 +116,18 @@ inline step_parts parts_of(const step_numbers& x, const parallel& p, const train
           .scheduling = seconds(real(scheduling_seconds, numbers)),
           .bubble = seconds(real(bubble_seconds, numbers))};
 }
+/// What follows from the numbers once the time of the pipeline is known.
+inline result<step_prediction> settle(step_prediction out, const training& t, const parallel& p) {
+  out.parts = parts_of(out.numbers, p, t);
+  const double whole = out.parts.total().count();
+  if (!(whole - whole == 0)) return error{errc::undefined_value}.with("seconds of a step: a rate is 0");
+  out.numbers.step_seconds = whole;
+  out.tokens_per_second_per_device = real(tokens_per_second_and_device, environment(out.numbers, p, t));
+  return out;
+}
 /// The step, once its ranks and what happens once per step are known.
 template <class Hardware>
-result<step_prediction> finish(step_prediction out, const rank_sums& ranks, const step_traffic& traffic,
+result<step_prediction> finish(step_prediction out, const rank_sums& ranks, const step_traffic& traffic, seconds hop,
                                const training& t, const parallel& p, const Hardware& on) {
   if (t.muon) return error{errc::invalid_argument, p.devices()}.with("Muon in predicted seconds, devices");
   const layer_time& busiest = out.rank_times[out.busiest];
@@ -127,6 +138,7 @@ result<step_prediction> finish(step_prediction out, const rank_sums& ranks, cons
   out.numbers = {.compute_seconds = busiest.compute().count(),
                  .exposed_seconds = busiest.exposed.count(),
                  .hidden_seconds = busiest.hidden.count(),
+                 .hop_seconds = hop.count() * static_cast<double>(p.vp),
                  .rank_seconds = busiest.total().count(),
                  .all_ranks_seconds = ranks.all_ranks_seconds,
                  .exchange_seconds = traffic.exchange_seconds,
@@ -138,13 +150,25 @@ result<step_prediction> finish(step_prediction out, const rank_sums& ranks, cons
                  .data_overlap = overlap_of(on, axis::data),
                  .lateness = lateness_of(host.spread, p.devices()),
                  .devices = p.devices()};
-  out.parts = parts_of(out.numbers, p, t);
-  const double whole = out.parts.total().count();
-  if (!(whole - whole == 0)) return error{errc::undefined_value}.with("seconds of a step: a rate is 0");
-  out.numbers.step_seconds = whole;
-  out.tokens_per_second_per_device = real(tokens_per_second_and_device, environment(out.numbers, p, t));
-  return out;
+  out.numbers.pipeline_seconds = real(pipeline_of_equal_stages, environment(out.numbers, p, t));
+  return settle(std::move(out), t, p);
 }
 }  // namespace detail
+
+/// A predicted step whose pipeline was simulated: its time takes the place of the closed form, which holds for equal
+/// stages. Hops between stages are part of it, so they leave the exposed communication.
+/// @param pipeline  until the last rank is done
+/// @param schedule  literal: what was simulated
+/// Errors: errc::undefined_value if that is no number of seconds. Complexity: O(1).
+[[nodiscard]] inline result<step_prediction> with_pipeline(step_prediction predicted, const training& t,
+                                                           const parallel& p, seconds pipeline,
+                                                           std::string_view schedule) {
+  step_numbers& x = predicted.numbers;
+  x.exposed_seconds = (std::max)(0.0, x.exposed_seconds - x.hop_seconds);
+  x.hop_seconds = 0;
+  x.pipeline_seconds = pipeline.count();
+  predicted.simulated = schedule;
+  return detail::settle(std::move(predicted), t, p);
+}
 
 }  // namespace hocket::inline HOCKET_ABI::cost

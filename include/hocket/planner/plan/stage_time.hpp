@@ -25,15 +25,59 @@ struct stage_time {
 }
 
 /// The layers of all pp * vp stages in model order, each stage as if it were a pipeline rank of its own.
-/// @param sizes  layers of each stage; empty: dealt out as cost::layers_of_ranks does
+/// @param sizes   layers of each stage; empty: dealt out as cost::layers_of_ranks does
+/// @param replay  what each layer computes again beside the level of p
 /// Errors: those of cost::layers_of_ranks. Complexity: O(stages + runs of equal layers).
 [[nodiscard]] inline result<std::vector<cost::rank_layers>> layers_of_stages(const cost::layer_list& list,
                                                                              const cost::parallel& p,
-                                                                             std::span<const std::int64_t> sizes = {}) {
+                                                                             std::span<const std::int64_t> sizes = {},
+                                                                             const cost::replay_set& replay = {}) {
   cost::parallel flat = p;
   flat.pp = p.pp * p.vp;
   flat.vp = 1;
-  return cost::layers_of_ranks(list, flat, sizes);
+  return cost::layers_of_ranks(list, flat, sizes, replay);
+}
+
+/// The layers of all stages in model order, from those of their ranks.
+/// @param ranks  as cost::layers_of_ranks has them, each run with what it computes again
+/// @param sizes  layers of each stage, from which `ranks` were made; empty: dealt out as cost::dealt_stages does
+/// Errors: those of cost::dealt_stages; errc::bad_shape unless there are pp ranks and pp * vp sizes;
+/// errc::contradictory_field if a rank has other layers. Complexity: O(stages + runs of equal layers).
+[[nodiscard]] inline result<std::vector<cost::rank_layers>> stages_of_ranks(const cost::layer_list& list,
+                                                                            const cost::parallel& p,
+                                                                            std::span<const cost::rank_layers> ranks,
+                                                                            std::span<const std::int64_t> sizes = {}) {
+  std::vector<std::int64_t> dealt;
+  if (sizes.empty()) {
+    auto even = cost::dealt_stages(list, p);
+    if (!even) return even.error();
+    dealt = std::move(*even);
+    sizes = dealt;
+  }
+  const auto pp = static_cast<std::size_t>(p.pp), vp = static_cast<std::size_t>(p.vp);
+  if (ranks.size() != pp || sizes.size() != pp * vp)
+    return error{errc::bad_shape, p.pp, p.vp, static_cast<std::int64_t>(sizes.size())}.with("stage sizes");
+  std::vector<cost::rank_layers> out(pp * vp);
+  for (std::size_t stage = 0; stage < out.size(); ++stage)
+    out[stage].ends = {.first = stage == 0, .last = stage + 1 == out.size(), .rank = static_cast<std::int64_t>(stage)};
+  for (std::size_t r = 0; r < pp; ++r) {
+    std::size_t chunk = 0;
+    for (cost::rank_run run : ranks[r].layers) {
+      if (run.place == cost::run_place::front) out[r].layers.push_back(run);
+      if (run.place > cost::run_place::layer) out[(vp - 1) * pp + r].layers.push_back(run);
+      if (run.place != cost::run_place::layer) continue;
+      for (std::int64_t left = run.count; left > 0;) {
+        while (chunk < vp && out[chunk * pp + r].layer_count == sizes[chunk * pp + r]) ++chunk;
+        if (chunk == vp) return error{errc::contradictory_field, left, static_cast<std::int64_t>(r)}.with("layers");
+        cost::rank_layers& to = out[chunk * pp + r];
+        run.count = (std::min)(left, sizes[chunk * pp + r] - to.layer_count);
+        to.layers.push_back(run);
+        to.layer_count += run.count;
+        left -= run.count;
+      }
+    }
+  }
+  return out;
 }
 
 /// The layers of two stages that one rank has.
@@ -67,6 +111,19 @@ struct stage_time {
     sum += *head;
   }
   return passes_of(stage.layer_count, sum);
+}
+
+/// The same without a machine: FLOPs of one micro-batch over a rate. What recompute of whole layers does again is a
+/// forward pass. Errors: errc::undefined_value. Complexity: as time_of_stage.
+[[nodiscard]] inline result<stage_time> counted_stage(const cost::layer_list& list, const cost::rank_layers& stage,
+                                                      cost::training t, const cost::parallel& p,
+                                                      const cost::convention& counted, double flops_per_second) {
+  t.global_batch = t.micro_batch;
+  const auto flops = cost::forward_flops_of_rank(list, stage, t, p, counted);
+  if (!flops) return flops.error();
+  const seconds forward(flops->real() / flops_per_second);
+  const double again = p.recompute == cost::recompute::full ? 1 : 0;
+  return stage_time{stage.layer_count, forward, (2 + again) * forward};
 }
 
 /// Bytes of the tensor [sequence, hidden] that one micro-batch sends from one pipeline rank to the next: per residual

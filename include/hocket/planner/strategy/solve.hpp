@@ -254,6 +254,7 @@ class strategy_finder {
       return;
     }
     ++report_.fitting;
+    keep(x);
     // `front` is kept by rising time and falling memory.
     auto& front = report_.front;
     auto at = std::partition_point(front.begin(), front.end(),
@@ -269,6 +270,12 @@ class strategy_finder {
       *first = x;
       front.erase(first + 1, last);
     }
+  }
+  void keep(const scored_strategy& x) {
+    auto& kept = report_.fastest;
+    if (kept.size() == most_kept && !better(x, kept.back())) return;
+    kept.insert(std::upper_bound(kept.begin(), kept.end(), x, better), x);
+    if (kept.size() > most_kept) kept.pop_back();
   }
   [[nodiscard]] static bool better(const scored_strategy& a, const scored_strategy& b) noexcept {
     return a.cost.step != b.cost.step ? a.cost.step < b.cost.step : a.cost.memory < b.cost.memory;

@@ -112,10 +112,15 @@ struct scored_strategy {
   strategy_cost cost;
 };
 
+/// Strategies that a plan keeps beside its front.
+inline constexpr std::size_t most_kept = 32;
+
 /// The answer of solve(strategy_problem).
 struct strategy_plan {
   /// Of strategies that fit: no other is as fast with as little memory. Fastest first; the first is the best.
   std::vector<scored_strategy> front;
+  /// The fastest that fit, at most most_kept: what a simulation may put into another order.
+  std::vector<scored_strategy> fastest;
   /// The fastest that does not fit, and so what memory costs. Empty if all fit.
   std::vector<scored_strategy> best_beyond_memory;
   std::array<std::int64_t, rejection_count> rejected{};

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <hocket/planner/plan/step_plan.hpp>
+#include <hocket/planner/strategy/solve.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <utility>
+#include <vector>
+
+// The sizes that a step leaves open: the strategy search says which are quick, plan_step which is the quickest.
+namespace hocket::inline HOCKET_ABI::planner {
+
+/// What of a step is open.
+struct open_sizes {
+  bool tp = false, pp = false, vp = false, cp = false, ep = false;
+  bool zero = false, recompute = false, sequence_parallel = false, copies = false, micro_batch = false;
+  std::int64_t stages = 0;         ///< pp * vp, if that is given; 0: it is not
+  std::int64_t micro_batches = 0;  ///< of a pipeline, if that is given; 0: it is not
+};
+
+/// The answer of choose_sizes.
+struct sizes_answer {
+  std::optional<step_problem> chosen;  ///< with the quickest sizes that fit; absent: none do
+  strategy_plan searched;              ///< what was compared, by formula
+  std::size_t planned = 0;             ///< of them, how many were planned, split and simulated by themselves
+  std::size_t planned_that_fit = 0;
+  seconds step_time{};  ///< of the chosen
+  bytes memory{};       ///< of its fullest rank
+};
+
+namespace detail {
+
+/// Every choice that agrees with what is given.
+[[nodiscard]] inline strategy_space space_of(const step_problem& q, const open_sizes& open) {
+  const cost::parallel& p = q.parallel;
+  strategy_space space{.context = {p.cp}, .expert = {p.ep}, .zero_bubble = false};
+  if (open.cp) space.context = {1, 2, 4, 8, 16};
+  if (open.ep) space.expert = strategy_space{}.expert;
+  if (!open.tp) space.tensor = {p.tp};
+  if (!open.pp) space.pipeline = {p.pp};
+  if (!open.vp) space.chunks = {p.vp};
+  else if (q.schedule.name == "1f1b" || q.schedule.name == "gpipe") space.chunks = {1};
+  if (!open.zero) space.zeros = {p.zero};
+  if (!open.copies) space.copies = {p.copies};
+  if (!open.sequence_parallel) space.sequence = {p.sequence_parallel};
+  if (!open.micro_batch) space.micro_batches = {q.training.micro_batch};
+  using cost::recompute;
+  space.recomputes = {p.recompute};
+  if (open.recompute) space.recomputes = {recompute::none, recompute::selective, recompute::full};
+  return space;
+}
+
+/// The parts of a space in which every strategy has the stages and micro-batches that are given.
+[[nodiscard]] inline std::vector<strategy_space> parts_of_space(const step_problem& q, const strategy_space& space,
+                                                                const open_sizes& open, std::int64_t devices) {
+  if (open.stages == 0 && open.micro_batches == 0) return {space};
+  std::vector<strategy_space> parts;
+  const std::int64_t batch = q.training.global_batch;
+  const auto agrees = [&](std::int64_t stages, std::int64_t sequences) {
+    if (open.stages > 0 && stages != open.stages) return false;
+    return open.micro_batches == 0 || (batch % sequences == 0 && batch / sequences == open.micro_batches);
+  };
+  const auto add = [&](std::int64_t tp, std::int64_t cp, std::int64_t pp, std::int64_t dp) {
+    for (const std::int64_t vp : space.chunks)
+      for (const std::int64_t one : space.micro_batches) {
+        if (!agrees(pp * vp, one * dp)) continue;
+        strategy_space& part = parts.emplace_back(space);
+        part.tensor = {tp};
+        part.context = {cp};
+        part.pipeline = {pp};
+        part.chunks = {vp};
+        part.micro_batches = {one};
+      }
+  };
+  for (const std::int64_t tp : space.tensor)
+    for (const std::int64_t cp : space.context) {
+      if (devices % (tp * cp) != 0) continue;
+      const std::int64_t rest = devices / (tp * cp);
+      for (std::int64_t pp = 1; pp <= rest; ++pp)
+        if (rest % pp == 0 && (space.pipeline.empty() || space.pipeline.front() == pp)) add(tp, cp, pp, rest / pp);
+    }
+  return parts;
+}
+
+[[nodiscard]] inline bool is_faster(const scored_strategy& a, const scored_strategy& b) noexcept {
+  return a.cost.step != b.cost.step ? a.cost.step < b.cost.step : a.cost.memory < b.cost.memory;
+}
+
+/// The answers for several parts as that for one space.
+[[nodiscard]] inline strategy_plan joined(std::vector<strategy_plan> parts) {
+  if (parts.size() == 1) return std::move(parts.front());
+  strategy_plan all;
+  std::vector<scored_strategy> fits;
+  auto& beyond = all.best_beyond_memory;
+  for (const strategy_plan& one : parts) {
+    all.named += one.named;
+    all.evaluated += one.evaluated;
+    all.fitting += one.fitting;
+    for (std::size_t i = 0; i < rejection_count; ++i) all.rejected[i] += one.rejected[i];
+    for (const auto& x : one.front) fits.insert(std::upper_bound(fits.begin(), fits.end(), x, is_faster), x);
+    for (const auto& x : one.fastest)
+      all.fastest.insert(std::upper_bound(all.fastest.begin(), all.fastest.end(), x, is_faster), x);
+    for (const auto& x : one.best_beyond_memory)
+      if (beyond.empty() || is_faster(x, beyond.front())) beyond.assign(1, x);
+  }
+  for (const auto& x : fits)
+    if (all.front.empty() || x.cost.memory < all.front.back().cost.memory) all.front.push_back(x);
+  if (all.fastest.size() > most_kept) all.fastest.resize(most_kept);
+  if (!beyond.empty() && !all.front.empty() && !is_faster(beyond.front(), all.front.front())) beyond.clear();
+  return all;
+}
+
+/// The problem with the sizes of a strategy.
+[[nodiscard]] inline step_problem with_sizes(step_problem q, const strategy& s) {
+  const std::int64_t etp = q.parallel.etp;
+  cost::parallel& p = q.parallel;
+  p.tp = s.how.tp;
+  p.pp = s.how.pp;
+  p.vp = s.how.vp;
+  p.dp = s.how.dp;
+  p.cp = s.how.cp;
+  p.ep = s.how.ep;
+  p.etp = etp;
+  p.zero = s.how.zero;
+  p.recompute = s.how.recompute;
+  p.copies = s.how.copies;
+  p.sequence_parallel = s.how.sequence_parallel;
+  q.training.micro_batch = s.micro_batch;
+  return q;
+}
+
+/// A step that no plan of these sizes is shorter than: a layer takes at least what it takes without recompute, and the
+/// busiest rank at least the mean of all.
+[[nodiscard]] inline double least_step(step_problem q) {
+  q.parallel.recompute = cost::recompute::none;
+  const auto step = cost::predict_step(q.model, q.training, q.parallel, *q.on);
+  if (!step) return 0;
+  double all = 0;
+  for (const cost::layer_time& rank : step->rank_times) all += rank.total().count() - step->numbers.hop_seconds;
+  return static_cast<double>(q.micro_batches()) * all / static_cast<double>(q.parallel.pp) +
+         step->parts.optimizer.count();
+}
+
+/// Chooses sizes of one step.
+class sizes_chooser {
+ public:
+  sizes_chooser(const step_problem& q, const open_sizes& open, std::int64_t devices, std::int64_t devices_per_node)
+      : q_(q), open_(open), devices_(devices), devices_per_node_(devices_per_node), space_(space_of(q, open)) {}
+
+  [[nodiscard]] result<sizes_answer> operator()() {
+    auto found = search(q_.memory, space_);
+    if (!found) return found.error();
+    out_.searched = *std::move(found);
+    std::vector<strategy> candidates;
+    const auto add = [&](const strategy& s) {
+      const auto same = [&](strategy other) {
+        if (q_.search_split) other.how.recompute = s.how.recompute;  // the split chooses it by itself
+        return other == s;
+      };
+      if (std::none_of(candidates.begin(), candidates.end(), same)) candidates.push_back(s);
+    };
+    for (const scored_strategy& x : out_.searched.fastest) add(x.of);
+    if (q_.search_split)  // what fits depends on the split: the fronts of time and memory, level by level
+      for (const cost::recompute level : space_.recomputes) {
+        strategy_space some = space_;
+        some.recomputes = {level};
+        const auto front = search({bytes(std::int64_t{1} << 60)}, some);
+        if (!front) return front.error();
+        for (const scored_strategy& x : front->front) add(x.of);
+      }
+    plan(candidates);
+    return std::move(out_);
+  }
+
+ private:
+  struct candidate {
+    double bound;
+    step_problem q;
+  };
+
+  [[nodiscard]] result<strategy_plan> search(const cost::device_memory& memory, const strategy_space& space) const {
+    const cluster on{devices_, devices_per_node_, memory, *q_.on};
+    const auto held = [&](const strategy& s, std::int64_t micro_batches, std::int64_t rank) -> std::int64_t {
+      if (q_.schedule.name == "search") return held_in_closed_form{}(s, micro_batches, rank);
+      step_problem one = with_sizes(q_, s);
+      one.training.global_batch = micro_batches * one.training.micro_batch * one.parallel.dp;
+      const auto plan = schedule_of(one, {.forward = 1, .backward = 2});
+      return plan ? plan->peak_in_flight(static_cast<std::uint32_t>(rank))
+                  : held_in_closed_form{}(s, micro_batches, rank);
+    };
+    std::vector<strategy_plan> parts;
+    for (const strategy_space& part : parts_of_space(q_, space, open_, devices_)) {
+      auto one = planner::solve(strategy_problem{q_.model, q_.training, on, part}, held);
+      if (!one) return one.error();
+      parts.push_back(*std::move(one));
+    }
+    return joined(std::move(parts));
+  }
+
+  /// Plans candidates in the order of their bounds, until no later one can be shorter.
+  void plan(const std::vector<strategy>& strategies) {
+    std::vector<candidate> all;
+    for (const strategy& s : strategies) {
+      step_problem one = with_sizes(q_, s);
+      const double bound = least_step(one);
+      all.push_back({bound, std::move(one)});
+    }
+    std::stable_sort(all.begin(), all.end(), [](const candidate& a, const candidate& b) { return a.bound < b.bound; });
+    for (candidate& each : all) {
+      if (out_.chosen && each.bound >= out_.step_time.count()) break;
+      if (passes_of_step(each.q) > most_recorded) continue;
+      ++out_.planned;
+      step_problem usual = each.q;  // a schedule is searched for once the sizes stand
+      if (usual.schedule.name == "search") usual.schedule = usual_choice(usual.parallel);
+      const auto plan = plan_step(usual, {.record = false, .quick_split = true});
+      if (!plan || !plan->step || !plan->fits(q_.memory)) continue;
+      ++out_.planned_that_fit;
+      if (out_.chosen && !(plan->step->step_time() < out_.step_time)) continue;
+      out_.step_time = plan->step->step_time();
+      out_.memory = bytes_up(plan->fullest().peak.total_bytes());
+      out_.chosen = std::move(each.q);
+    }
+  }
+
+  const step_problem& q_;
+  const open_sizes& open_;
+  std::int64_t devices_, devices_per_node_;
+  strategy_space space_;
+  sizes_answer out_;
+};
+
+}  // namespace detail
+
+/// Chooses what a step leaves open: every strategy of the space is priced by formula, the fastest of them are planned
+/// (split, scheduled, simulated), and the quickest that fits is taken. Sizes that are not open stay as `q` has them.
+/// Precondition: q.on. Errors: those of solve(strategy_problem).
+/// Complexity: that of the search, and at most most_kept plans; with an open split also those of its fronts.
+///
+///     const auto sizes = planner::choose_sizes(q, {.tp = true, .pp = true, .micro_batch = true}, 2048);
+///     const auto plan = planner::plan_step(*sizes->chosen);
+[[nodiscard]] inline result<sizes_answer> choose_sizes(const step_problem& q, const open_sizes& open,
+                                                       std::int64_t devices, std::int64_t devices_per_node = 8) {
+  return detail::sizes_chooser(q, open, devices, devices_per_node)();
+}
+
+}  // namespace hocket::inline HOCKET_ABI::planner
