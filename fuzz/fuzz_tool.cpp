@@ -107,7 +107,7 @@ void run_form(char form, std::string_view text) {
     case 'l':
       return run(hocket_cli::add_planner, {"planner", "layout", "--model", model, "--training", step, "--parallel",
                                            sizes, "--", std::string(text)});
-    case 'w': (void)hocket_cli::read_plan(file()); return;
+    case 'w': (void)hocket_cli::read_plan_file(file()); return;
     case 'd': {
       CLI::App app{"", "hocket"};
       hocket_cli::add_tiling(app);

@@ -24,4 +24,8 @@ hocket_status hocket_cost_report(const char*, const char*, const char*, const ch
   return hocket_c::fail(error, HOCKET_NOT_BUILT,
                         "this library was built without cost reports: they need Boost.Hana and nlohmann-json");
 }
+hocket_status hocket_plan_step(const char*, const char*, char**, hocket_error* error) {
+  return hocket_c::fail(error, HOCKET_NOT_BUILT,
+                        "this library was built without plans of steps: they need Boost.Hana and nlohmann-json");
+}
 #endif

@@ -15,14 +15,6 @@
 
 namespace hocket_cli {
 
-/// The same for a CSV: says what its first line must be, if that is what is wrong.
-template <class T>
-T table_or_fail(hocket::result<T>&& r, const std::string& file, std::string_view header) {
-  if (!r && r.error().code == hocket::errc::malformed && r.error().values[0] == 1)
-    fail(file + ": " + message(r.error()) + ": the first line must be " + std::string(header));
-  return value_or_fail(std::move(r), file);
-}
-
 /// The whole file, "-" for standard input. Fails with one sentence if it cannot be read or is larger than 1 GiB.
 std::string read_file(const std::string& path);
 

@@ -27,4 +27,12 @@ T value_or_fail(hocket::result<T>&& r, std::string_view file) {
   return std::move(r).value();
 }
 
+/// The same for a CSV: says what its first line must be, if that is what is wrong.
+template <class T>
+T table_or_fail(hocket::result<T>&& r, const std::string& file, std::string_view header) {
+  if (!r && r.error().code == hocket::errc::malformed && r.error().values[0] == 1)
+    fail(file + ": " + message(r.error()) + ": the first line must be " + std::string(header));
+  return value_or_fail(std::move(r), file);
+}
+
 }  // namespace hocket_cli

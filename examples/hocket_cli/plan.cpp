@@ -16,6 +16,7 @@
 #endif
 
 #include "command.hpp"
+#include "json_fields.hpp"
 #include "measured.hpp"
 #include "plan_lengths.hpp"
 #include "plan_page.hpp"
@@ -70,7 +71,7 @@ std::string said_of(const tried_changes& tried) {
 }
 
 void plan(const options& o) {
-  plan_input in = read_plan(o.file);
+  plan_input in = read_plan_file(o.file);
   settle(in);
   const step_plan p = plan_step(in);
 
@@ -126,6 +127,14 @@ void plan(const options& o) {
 }
 
 }  // namespace
+
+plan_input read_plan_file(const std::string& file) {
+  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  return read_plan(read_json_file(file), file, [&](const std::string& name) {
+    const std::string path = (folder / name).lexically_normal().string();
+    return named_text{path, read_file(path)};
+  });
+}
 
 void add_plan(CLI::App& app) {
   auto o = std::make_shared<options>();

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <numeric>
 
-#include "command.hpp"
+#include "failure.hpp"
 #include "fixed.hpp"
 #include "json_fields.hpp"
 #include "plan_step.hpp"
@@ -159,10 +158,9 @@ void check_batch(const plan_input& in, const json_object& pipeline, std::int64_t
 }
 
 /// The op graph, where the file names one.
-void read_ops(plan_input& in, const json_object& graph, const std::string& ops_file) {
-  in.ops_file = ops_file;
-  in.ops =
-      table_or_fail(hocket::text::parse_ops_csv(read_file(in.ops_file)), in.ops_file, hocket::text::ops_csv_header);
+void read_ops(plan_input& in, const json_object& graph, const named_text& ops) {
+  in.ops_file = ops.name;
+  in.ops = table_or_fail(hocket::text::parse_ops_csv(ops.text), in.ops_file, hocket::text::ops_csv_header);
   if (in.ops.has_aliases() || in.ops.has_read_ranges() || in.ops.has_write_ranges())
     fail(in.ops_file + ": a plan needs the size of each variable, so aliases and ranges of bytes have no place here");
   if (graph.has("rules")) in.ordered = graph.choice("rules", {"data", "ordered"}) == 1;
@@ -191,8 +189,8 @@ void read_open(plan_input& in, const json_object& v, nlohmann::json& training, n
 }
 
 /// The model, how it is trained, and how it is spread.
-void read_step(plan_input& in, const json_object& v, const std::string& config) {
-  in.published = read_model(read_json_file(config), config);
+void read_step(plan_input& in, const json_object& v, const named_text& config) {
+  in.published = read_model(parse_json_file(config.text, config.name), config.name);
   in.model = in.published.layers;
   nlohmann::json training = v.at("training"), parallel = nlohmann::json::object();
   read_open(in, v, training, parallel);
@@ -224,19 +222,14 @@ void read_pipeline(plan_input& in, const json_object& v) {
 
 }  // namespace
 
-plan_input read_plan(const std::string& file) {
-  const nlohmann::json whole = read_json_file(file);
-  const json_object v(whole, file, "",
+plan_input read_plan(const nlohmann::json& plan, const std::string& file, const text_of_name& named) {
+  const json_object v(plan, file, "",
                       {"version", "title", "model", "training", "parallel", "cluster", "graph", "pipeline",
                        "fused_operator", "step_seconds", "notes"});
   plan_input in;
   in.file = file;
   in.title = v.line_or("title", "training step");
-  const auto beside = [&](const std::string& name) {
-    return (std::filesystem::path(file).parent_path() / name).lexically_normal().string();
-  };
-
-  read_step(in, v, beside(v.text("model")));
+  read_step(in, v, named(v.text("model")));
   read_devices(in, v, !in.open.empty());
   if (v.has("step_seconds")) {
     if (in.told.peak_tflops <= 0) v.fail_at("step_seconds", "needs \"cluster.peak_tflops\"");
@@ -246,7 +239,7 @@ plan_input read_plan(const std::string& file) {
   }
   if (v.has("graph")) {
     const json_object graph = v.object("graph", {"ops", "rules"});
-    read_ops(in, graph, beside(graph.text("ops")));
+    read_ops(in, graph, named(graph.text("ops")));
   }
   read_pipeline(in, v);
   if (v.has("fused_operator")) in.fused = read_tiling_problem(v.at("fused_operator"), file, "fused_operator");

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "command.hpp"
+#include "failure.hpp"
 
 namespace hocket_cli {
 namespace {

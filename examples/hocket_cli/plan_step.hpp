@@ -8,6 +8,7 @@
 #include <hocket/tiling.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -41,8 +42,17 @@ struct plan_input : hocket::planner::step_problem {
   }
 };
 
-/// Reads a plan file and what it names (relative to its folder). Ends the command with one sentence on any mistake.
-plan_input read_plan(const std::string& file);
+/// Gets at the files that a plan names: what each says, and how messages call it.
+struct named_text {
+  std::string name, text;
+};
+using text_of_name = std::function<named_text(const std::string& name)>;
+/// Reads a plan. Ends the command with one sentence on any mistake.
+/// @param file   what messages call it
+/// @param named  the model's config.json and the op graph, by the names that the plan has for them
+plan_input read_plan(const nlohmann::json& plan, const std::string& file, const text_of_name& named);
+/// Reads a plan file and what it names, relative to its folder.
+plan_input read_plan_file(const std::string& file);
 /// Chooses what the file leaves open. Ends the command if nothing is possible or fits.
 void settle(plan_input& in);
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "command.hpp"
+#include "failure.hpp"
 #include "json_fields.hpp"
 
 namespace hocket_cli {

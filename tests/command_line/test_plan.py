@@ -245,6 +245,31 @@ class Plan(ToolTest):
                 value["pipeline"]["split"] = name
             self.refused("plan", self.changed(change), "--out", self.folder / "no", says=says)
 
+    def test_a_plan_and_a_cost_report_have_one_number(self):
+        training = {"sequence": 4096, "micro_batch": 1, "global_batch": 64, "machine": "h100_sxm"}
+        for parallel in ({"tp": 4, "dp": 4}, {"tp": 2, "pp": 4, "dp": 2}, {"pp": 4, "vp": 2, "dp": 4}, {"pp": 8, "vp": 3, "dp": 2},
+                         {"tp": 2, "pp": 8, "recompute": "full"}):
+            def change(value):
+                for key in ("graph", "fused_operator", "step_seconds"):
+                    value.pop(key, None)
+                vp = parallel.get("vp", 1)
+                value.update(training=training, parallel=parallel, cluster={"devices": 16, "memory_gib": 80},
+                             pipeline={"schedule": "1f1b"} if vp == 1 else {"schedule": "interleaved", "kappa": 2})
+            with self.subTest(parallel=parallel):
+                plan = self.changed(change)
+                self.ok("plan", plan, "--out", self.folder / "one")
+                report = json.loads((self.folder / "one" / "report.json").read_text())
+                files = []
+                for name, value in (("training", training), ("parallel", parallel)):
+                    path = self.folder / f"{name}.json"
+                    path.write_text(json.dumps(value))
+                    files += [f"--{name}", path]
+                model = json.loads(plan.read_text())["model"]
+                alone = json.loads(self.ok("cost", "report", "--model", model, *files, "--format", "json").out)
+                self.assertAlmostEqual(report["predicted_step"]["seconds"] / alone["step"]["seconds"], 1, places=7)
+                self.assertEqual(report["cost"]["step"]["seconds"], report["predicted_step"]["seconds"])
+                self.assertEqual([m["peak_bytes"] for m in report["memory"]], [m["peak_bytes"] for m in alone["memory"]])
+
     def test_a_split_that_is_open(self):
         def two_stages(value, vp=1, **pipeline):
             value["training"] = {"sequence": 4096, "micro_batch": 2, "global_batch": 256, "weights": "bf16", "gradients": "bf16",

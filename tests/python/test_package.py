@@ -198,6 +198,17 @@ class Costs(unittest.TestCase):
         self.assertEqual(ours, json.loads(theirs))
         self.assertEqual(len(ours["memory"]), 4)
 
+    def test_a_plan_is_that_of_the_tool_and_has_the_number_of_its_cost_report(self):
+        model, training = self.folder / "config.json", {"sequence": 4096, "global_batch": 16, "machine": "h100_sxm"}
+        parallel = {"tp": 2, "pp": 4, "dp": 2}
+        plan = {"model": "config.json", "training": training, "parallel": parallel, "cluster": {"devices": 16, "memory_gib": 80},
+                "pipeline": {"schedule": "1f1b"}}
+        ours = hocket.plan_step(plan, model)
+        report = hocket.cost_report(model, training, parallel)
+        self.assertAlmostEqual(ours["predicted_step"]["seconds"] / report["step"]["seconds"], 1, places=7)
+        self.assertEqual([m["peak_bytes"] for m in ours["memory"]], [m["peak_bytes"] for m in report["memory"]])
+        self.assertEqual(ours["cost"]["flops"], report["flops"])
+
 
 class Refusals(unittest.TestCase):
     def refused(self, words, act, kind=ValueError):
@@ -266,6 +277,7 @@ class Refusals(unittest.TestCase):
         self.refused("k", lambda: hocket.tile(1024, one, product=(0, 1, 2)))
         self.refused("model", lambda: hocket.cost_report("{"))
         self.refused("training", lambda: hocket.cost_report(Costs.folder / "config.json", {}))
+        self.refused('"graph" names a file', lambda: hocket.plan_step({"graph": {}}, Costs.folder / "config.json"))
         self.refused("parallel needs training", lambda: hocket.cost_report(Costs.folder / "config.json", None, {}))
 
 

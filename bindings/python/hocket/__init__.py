@@ -6,6 +6,7 @@
     steps = hocket.schedule("zbv", ranks=4, micro_batches=8)[0]                   # what rank 0 does
     tiles = hocket.tile(4096, [hocket.compute(6, 0.2), hocket.comm(20, 0.25)])    # how to cut an operator
     report = hocket.cost_report(config)                                           # FLOPs, bytes, parameters
+    step = hocket.plan_step(plan, config)["predicted_step"]["seconds"]            # memory, schedule, time of a step
 
 Arrays go in and out as numpy's. What the library refuses is a ValueError with its sentence. Objects do not change, so that
 threads may share them; calls release the interpreter's lock. Units are in the names.
@@ -24,7 +25,7 @@ import numpy as np
 from . import _c
 
 __all__ = ["Graph", "Phase", "Plan", "Program", "Run", "Schedule", "TilePlan", "View", "action_names", "comm", "compute", "cost_report",
-           "dependencies", "parse_schedule", "schedule", "schedule_names", "tile"]
+           "dependencies", "parse_schedule", "plan_step", "schedule", "schedule_names", "tile"]
 _v = _c.library.hocket_version()
 __version__: str = f"{_v // 10000}.{_v // 100 % 100}.{_v % 100}"
 
@@ -452,3 +453,12 @@ def cost_report(model, training=None, parallel=None) -> dict:
     """
     texts = [_json_text(given, what) for given, what in ((model, "model"), (training, "training"), (parallel, "parallel"))]
     return _json.loads(_c.text_of("hocket_cost_report", *texts, b"json"))
+
+
+def plan_step(plan, model) -> dict:
+    """The plan of one training step: memory of each rank, schedule, split, predicted time, sizes that were left open.
+
+    plan: a plan file of `hocket plan` without "graph" (docs/plan.md); model: the config.json that it names. Each a dict, the
+    JSON text, or a pathlib.Path. The answer is report.json. NotImplementedError as in cost_report.
+    """
+    return _json.loads(_c.text_of("hocket_plan_step", _json_text(plan, "plan"), _json_text(model, "model")))

@@ -126,6 +126,7 @@ STATUS = {
     "hocket_tiling_add_samples": [TILING, INT, COUNT, F64, F64, c_double, POINTER(c_double)],
     "hocket_tiling_solve": [TILING, c_char_p, OUT],
     "hocket_cost_report": [c_char_p, c_char_p, c_char_p, c_char_p, OUT],
+    "hocket_plan_step": [c_char_p, c_char_p, OUT],
 }
 PLAIN = {
     "hocket_version": (c_uint32, []),

@@ -291,4 +291,15 @@ void test_costs(void) {
   REFUSED(HOCKET_BAD_INPUT, "parallel: the file has an unknown field \"qq\"",
           hocket_cost_report(llama, step, "{\"qq\":1}", NULL, &text, &why));
   CHECK(text == NULL);
+  const char* const plan =
+      "{\"model\":\"llama\",\"training\":{\"sequence\":4096,\"global_batch\":8,\"machine\":\"h100_sxm\"},"
+      "\"parallel\":{\"tp\":2,\"pp\":2},\"cluster\":{\"devices\":4,\"memory_gib\":80},\"pipeline\":{}}";
+  OK(hocket_plan_step(plan, llama, &text, &why));
+  CHECK(strstr(text, "\"predicted_step\"") != NULL && strstr(text, "\"peak_bytes\"") != NULL);
+  hocket_text_destroy(text);
+  text = NULL;
+  REFUSED(HOCKET_BAD_INPUT, "model_json is a null", hocket_plan_step(plan, NULL, &text, &why));
+  REFUSED(HOCKET_BAD_INPUT, "\"graph\" names a file", hocket_plan_step("{\"graph\":{}}", llama, &text, &why));
+  REFUSED(HOCKET_BAD_INPUT, "plan: \"model\" is missing", hocket_plan_step("{}", llama, &text, &why));
+  CHECK(text == NULL);
 }

@@ -307,6 +307,12 @@ HOCKET_C_API hocket_status hocket_cost_report(const char* model_json, const char
                                               const char* parallel_json, const char* format, char** text,
                                               hocket_error* error);
 
+/* The plan of one training step as JSON: memory of each rank, schedule, split, predicted step, as report.json of
+   `hocket plan`. plan_json: a plan file (docs/plan.md) without "graph"; model_json: the config.json that it names. Both
+   are ended by 0. Else as hocket_cost_report. */
+HOCKET_C_API hocket_status hocket_plan_step(const char* plan_json, const char* model_json, char** text,
+                                            hocket_error* error);
+
 #ifdef __cplusplus
 }
 #endif
