@@ -75,7 +75,6 @@ class segment_fronts {
       for (std::int64_t i = 0; i < run.count; ++i) {
         kind_of_.push_back(kind);
         time_.push_back(time_.back() + run.each.time.count());
-        forward_.push_back(forward_.back() + forward_of(run.each.time.count()));
         weights_.push_back(weights_.back() + run.each.weights.count());
         leanest_.push_back(leanest_.back() + levels_[kind].back().bytes);
         quickest_bytes_.push_back(quickest_bytes_.back() + levels_[kind].front().bytes);
@@ -96,8 +95,6 @@ class segment_fronts {
   [[nodiscard]] const level_front& levels_of_kind(std::size_t k) const noexcept { return levels_[k]; }
   [[nodiscard]] std::size_t kind_of(std::int64_t layer) const noexcept { return kind_of_[at(layer)]; }
   [[nodiscard]] ticks time(std::int64_t a, std::int64_t b) const noexcept { return between(time_, a, b); }
-  /// Of that time, the forward.
-  [[nodiscard]] ticks forward(std::int64_t a, std::int64_t b) const noexcept { return between(forward_, a, b); }
   [[nodiscard]] std::int64_t weights(std::int64_t a, std::int64_t b) const noexcept { return between(weights_, a, b); }
   /// Bytes per micro-batch if every layer keeps as little as it can.
   [[nodiscard]] std::int64_t leanest(std::int64_t a, std::int64_t b) const noexcept { return between(leanest_, a, b); }
@@ -222,7 +219,7 @@ class segment_fronts {
   std::vector<layer> kinds_;
   std::vector<level_front> levels_;  // of one layer, by kind
   std::vector<std::uint32_t> kind_of_;
-  std::vector<std::int64_t> time_{0}, forward_{0}, weights_{0}, leanest_{0}, quickest_bytes_{0}, quickest_extra_{0};
+  std::vector<std::int64_t> time_{0}, weights_{0}, leanest_{0}, quickest_bytes_{0}, quickest_extra_{0};
   std::deque<layers_piece> pieces_;
   std::vector<piece_row> rows_;  // by begin (one row if all layers are equal), by length
   bool overflowed_ = false;

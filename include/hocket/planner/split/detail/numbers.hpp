@@ -14,10 +14,6 @@ namespace hocket::inline HOCKET_ABI::planner::detail {
 /// More than any time or size in a problem; also "there is none".
 inline constexpr std::int64_t never = max_sum;
 
-/// Of the time of a layer, or of what stands beside the layers, the forward: a third, for a backward is two products
-/// for each one of the forward.
-[[nodiscard]] constexpr ticks forward_of(ticks time) noexcept { return time / 3; }
-
 /// A rank_room in nanoseconds and bytes as integers.
 struct room_numbers {
   std::int64_t capacity = 0, fixed = 0;

@@ -4,6 +4,7 @@
 #include <hocket/planner/detail/random_numbers.hpp>
 #include <hocket/planner/split/detail/rank_levels.hpp>
 #include <hocket/planner/split/detail/run_graph.hpp>
+#include <hocket/planner/split/detail/stage_clock.hpp>
 
 #include <algorithm>
 #include <compare>
@@ -32,14 +33,13 @@ class run_moves {
     ticks makespan = never;
   };
 
-  /// @param beside  time of each stage besides its layers
-  run_moves(const split_numbers& q, segment_fronts& fronts, rank_levels& choose, run_graph& graph,
-            std::span<const ticks> beside)
+  run_moves(const split_numbers& q, segment_fronts& fronts, rank_levels& choose, const stage_clock& clock,
+            run_graph& graph)
       : q_(q),
         fronts_(fronts),
         choose_(choose),
+        clock_(clock),
         graph_(graph),
-        beside_(beside),
         p_(q.ranks.size()),
         v_(q.in_flight.chunks()),
         parts_(v_),
@@ -76,12 +76,12 @@ class run_moves {
   /// What each stage takes in a plan.
   [[nodiscard]] std::vector<stage_run> times_of(const plan& x) const {
     std::vector<stage_run> times;
-    for (std::size_t s = 0; s < x.points.size(); ++s) times.push_back(time_of(s, x.cuts[s], x.cuts[s + 1], x.points[s]));
+    for (std::size_t s = 0; s < x.points.size(); ++s) times.push_back(clock_(s, x.cuts[s], x.cuts[s + 1], x.points[s].extra));
     return times;
   }
 
  private:
-  static constexpr std::size_t memory = 200;    // how many moves ago a plan may have been as bad as it is now
+  static constexpr std::size_t memory = 1000;   // how many moves ago a plan may have been as bad as it is now
   static constexpr std::size_t max_paths = 16;  // that are remembered
 
   struct price {
@@ -102,9 +102,6 @@ class run_moves {
     lacks_.assign(p_, 0);
     for (std::uint32_t r = 0; r < p_; ++r) load_rank(r);
   }
-  [[nodiscard]] stage_run time_of(std::size_t s, std::int64_t a, std::int64_t b, const level_point& x) const {
-    return {fronts_.forward(a, b) + forward_of(beside_[s]), fronts_.time(a, b) + beside_[s] + x.extra};
-  }
   /// The levels of least extra time for a rank.
   void load_rank(std::uint32_t r) {
     const load& x = load_of(r);
@@ -112,7 +109,7 @@ class run_moves {
     for (std::size_t c = 0; c < v_; ++c) {
       const std::size_t s = stage_of_[r * v_ + c];
       points_[s] = x.points[c];
-      times_[s] = time_of(s, cuts_[s], cuts_[s + 1], points_[s]);
+      times_[s] = clock_(s, cuts_[s], cuts_[s + 1], points_[s].extra);
     }
   }
   [[nodiscard]] const load& load_of(std::uint32_t r) {
@@ -195,7 +192,7 @@ class run_moves {
     for (const std::size_t c : {one, other}) {
       const std::size_t s = stage_of_[r * v_ + c];
       points_[s] = points[c];
-      times_[s] = time_of(s, cuts_[s], cuts_[s + 1], points[c]);
+      times_[s] = clock_(s, cuts_[s], cuts_[s + 1], points[c].extra);
     }
     return true;
   }
@@ -222,8 +219,8 @@ class run_moves {
   const split_numbers& q_;
   segment_fronts& fronts_;
   rank_levels& choose_;
+  const stage_clock& clock_;
   run_graph& graph_;
-  std::span<const ticks> beside_;
   std::size_t p_, v_;
   std::vector<std::size_t> stage_of_;  // by rank and chunk
   std::vector<segment> parts_;
