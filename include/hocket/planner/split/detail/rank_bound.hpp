@@ -15,20 +15,20 @@ class rank_bound {
  public:
   /// @param parts   row_parts or bag_parts
   /// @param common  weight of extra time on any rank
+  /// @param target  what is not below it does not matter
   template <class Parts>
-  rank_bound(const split_numbers& q, const rank_shares& shares, Parts& parts, std::int64_t max_steps)
-      : common_(shares.common.whole), p_(q.ranks.size()), states_(parts.states()), steps_(max_steps) {
+  rank_bound(const split_numbers& q, const rank_shares& shares, Parts& parts, ticks target, std::int64_t max_steps)
+      : common_(shares.common.whole), p_(q.ranks.size()), states_(parts.states()), steps_(max_steps), least_(target) {
     collect(shares, parts);
   }
 
-  /// @param target  the search ends where nothing below it can be found
-  /// @return no split has less, or at least `target`; 0 if there was no time to tell
-  [[nodiscard]] ticks operator()(ticks target) {
-    if (steps_ < 0 || loads_.empty()) return 0;
-    least_ = target;
+  /// @return no split has less, or `target` if none has less than that; 0 if there was no time to tell
+  [[nodiscard]] ticks operator()() {
+    if (steps_ < 0) return 0;
+    if (loads_.empty()) return least_;
     const std::size_t high = loads_.size() - 1;
     const ticks extra = least_extra(loads_[high]);
-    if (extra >= never) return target;  // nothing fits
+    if (extra >= never) return least_;  // nothing fits
     note(high, extra);
     descend(-1, static_cast<std::int64_t>(high), extra);
     return least_;
@@ -47,13 +47,15 @@ class rank_bound {
     here[0] = true;
     edges_.resize(p_);
     for (std::uint32_t r = 0; r < p_; ++r) {
+      const ticks limit = least_ - shares.beyond[r];
       next.assign(states_, false);
       for (std::size_t state = 0; state < states_ && steps_ >= 0; ++state) {
         if (!here[state]) continue;
-        parts.for_each(r, state, [&](std::size_t to, const rank_part& x) {
-          next[to] = true;
+        parts.for_each(r, state, limit, [&](std::size_t to, const rank_part& x) {
           --steps_;
-          const ticks load = x.load + shares.of_rank[r].whole * x.extra;
+          const ticks load = x.load + shares.own[r].whole * x.extra + shares.beyond[r];
+          if (load >= least_) return;
+          next[to] = true;
           edges_[r].push_back({static_cast<std::uint32_t>(state), static_cast<std::uint32_t>(to), load, x.extra});
           loads_.push_back(load);
         });
@@ -99,10 +101,10 @@ class rank_bound {
   std::int64_t common_;
   std::size_t p_, states_;
   std::int64_t steps_;  // that are left
+  ticks least_;
   std::vector<std::vector<edge>> edges_;
   std::vector<ticks> loads_;  // ascending
   std::vector<ticks> cost_, next_;
-  ticks least_ = 0;
 };
 
 }  // namespace hocket::inline HOCKET_ABI::planner::detail

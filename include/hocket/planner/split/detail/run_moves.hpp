@@ -56,10 +56,8 @@ class run_moves {
     keep_if_better(cost, best);
     std::vector<price> before(memory, cost);
     for (std::size_t n = 0; work > 0 && (best.cuts.empty() || best.makespan > bound); ++n) {
-      if (!draw()) {
-        work -= 2;
-        continue;
-      }
+      work -= work_of_move + static_cast<std::int64_t>(times_.size());
+      if (!draw()) continue;
       price& old = before[n % memory];
       const price limit = (std::max)(old, cost);
       const price next = price_now(limit);
@@ -80,9 +78,27 @@ class run_moves {
     return times;
   }
 
+  /// The times of its stages if each had its rank's room for itself, but for the leanest levels of the others.
+  [[nodiscard]] std::vector<stage_run> least_times(const plan& x) {
+    std::vector<stage_run> times(x.points.size());
+    cuts_ = x.cuts;
+    for (std::uint32_t r = 0; r < p_; ++r) {
+      set_parts(r);
+      std::vector<level_point> leanest;
+      for (const segment& part : parts_) leanest.push_back(fronts_.of(part.begin, part.end).back());
+      for (std::size_t c = 0; c < v_; ++c) {
+        std::vector<level_point> points = leanest;
+        (void)choose_.fit_chunk(r, parts_, points, c);
+        times[stage_of_[r * v_ + c]] = clock_(stage_of_[r * v_ + c], parts_[c].begin, parts_[c].end, points[c].extra);
+      }
+    }
+    return times;
+  }
+
  private:
   static constexpr std::size_t memory = 1000;   // how many moves ago a plan may have been as bad as it is now
   static constexpr std::size_t max_paths = 16;  // that are remembered
+  static constexpr std::int64_t work_of_move = 100;
 
   struct price {
     std::int64_t lack = 0;
@@ -134,7 +150,7 @@ class run_moves {
   [[nodiscard]] price price_now(const price& limit) {
     price x;
     for (const std::int64_t lack : lacks_) x.lack += lack;
-    spent_ = static_cast<std::int64_t>(paths_.size() * times_.size() / 2 + 8);
+    spent_ = static_cast<std::int64_t>(paths_.size() * times_.size() / 2);
     if (x.lack > 0) return x;
     for (std::size_t k = 0; limit.lack == 0 && k < paths_.size(); ++k) {
       const int128 length = paths_[k].length(times_);
@@ -158,9 +174,9 @@ class run_moves {
 
   /// Draws a move and makes it. False if the plan stays as it is.
   [[nodiscard]] bool draw() {
-    if (v_ > 1 && random_.below(4) == 0) return draw_levels();
+    if (v_ > 1 && (!q_.split.empty() || random_.below(4) == 0)) return draw_levels();
     const auto inner = static_cast<std::uint32_t>(p_ * v_ - 1);
-    if (inner == 0) return false;
+    if (inner == 0 || !q_.split.empty()) return false;
     const std::size_t one = 1 + random_.below(inner);
     const std::size_t other = random_.below(2) == 0 ? one : 1 + random_.below(inner);
     first_ = (std::min)(one, other);
@@ -169,7 +185,7 @@ class run_moves {
     const std::size_t gains = by_ > 0 ? first_ - 1 : last_;
     const std::size_t loses = by_ > 0 ? last_ : first_ - 1;
     if (cuts_[loses + 1] - cuts_[loses] < 2 || cuts_[gains + 1] - cuts_[gains] >= q_.longest) return false;
-    save(first_ - 1, last_);
+    save();
     for (std::size_t k = first_; k <= last_; ++k) cuts_[k] += by_;
     for (std::size_t k = first_ - 1; k <= last_; ++k) load_rank(q_.in_flight.rank_of(static_cast<std::uint32_t>(k)));
     return true;
@@ -187,7 +203,7 @@ class run_moves {
     for (std::size_t c = 0; c < v_; ++c) points.push_back(points_[stage_of_[r * v_ + c]]);
     if (!step(parts_[one], more, points[one])) return false;
     if (!choose_.fit_chunk(r, parts_, points, other)) return false;
-    save(0, 0);
+    save();
     by_ = 0;
     for (const std::size_t c : {one, other}) {
       const std::size_t s = stage_of_[r * v_ + c];
@@ -204,7 +220,7 @@ class run_moves {
     point = more ? at[1] : at[-1];
     return true;
   }
-  void save(std::size_t, std::size_t) {
+  void save() {
     saved_points_ = points_;
     saved_times_ = times_;
     saved_lacks_ = lacks_;
