@@ -23,8 +23,8 @@ struct split_run {
 };
 
 /// Whether a run goes with a problem that passed check(). Errors: errc::out_of_range for a hop or a time below 0 or
-/// beyond 2^50 ns, and unless 1 <= 2 · forward_parts <= whole_parts <= 4,096; errc::bad_shape for another number of
-/// stages; errc::invalid_argument, naming the rank, if times besides do not add up to the rank's. O(stages).
+/// beyond 2^50 ns, for another number of times than stages, and unless 0 <= 2 · forward_parts <= whole_parts <= 4,096;
+/// errc::invalid_argument, naming the rank, if times besides do not add up to the rank's. O(stages).
 [[nodiscard]] inline result<void> check(const split_problem& q, const split_run& how) {
   constexpr std::int64_t max_parts = 4096;
   if (const auto ok = detail::check_field(how.hop.count(), "hop"); !ok) return ok;
@@ -33,9 +33,9 @@ struct split_run {
   if (how.forward_parts < 0 || how.forward_parts > how.whole_parts / 2)
     return error{errc::out_of_range, how.forward_parts, 0, how.whole_parts / 2}.with("parts of a forward");
   if (how.beside.empty()) return {};
-  if (how.beside.size() != q.in_flight.stages())
-    return error{errc::bad_shape, q.in_flight.ranks(), q.in_flight.chunks(), q.micro_batches}.with(
-        "the times beside the layers are of another number of stages");
+  const std::int64_t stages = q.in_flight.stages();
+  if (const auto given = static_cast<std::int64_t>(how.beside.size()); given != stages)
+    return error{errc::out_of_range, given, stages, stages}.with("number of times beside the layers");
   std::vector<std::int64_t> sums(q.ranks.size(), 0);
   for (std::uint32_t s = 0; s < how.beside.size(); ++s) {
     if (const auto ok = detail::check_field(how.beside[s].count(), "time of a stage"); !ok) return ok;
@@ -44,7 +44,7 @@ struct split_run {
   for (std::size_t r = 0; r < sums.size(); ++r)
     if (sums[r] != q.ranks[r].time.count())
       return error{errc::invalid_argument, static_cast<std::int64_t>(r)}.with(
-          "times beside the layers that are not the rank's: rank");
+          "times beside that are not those of rank");
   return {};
 }
 

@@ -63,10 +63,9 @@ template <pipeline::schedule S>
   using std::chrono::nanoseconds;
   if (const auto ok = check(problem); !ok) return ok.error();
   if (const auto ok = check(problem, how); !ok) return ok.error();
-  const std::uint32_t stages = schedule.ranks() * schedule.chunks();
-  if (stages != problem.in_flight.stages())
-    return error{errc::bad_shape, schedule.ranks(), schedule.chunks(), schedule.micro_batches()}.with(
-        "in_flight has another number of stages");
+  const std::int64_t stages = problem.in_flight.stages();
+  if (const std::int64_t given = std::int64_t{schedule.ranks()} * schedule.chunks(); given != stages)
+    return error{errc::out_of_range, given, stages, stages}.with("stages of the schedule");
   auto graph = run_graph::make(schedule, how.hop.count());
   if (!graph) return graph.error();
   const auto found = run_split(problem, how, *graph)(start);
@@ -93,8 +92,8 @@ template <pipeline::schedule S>
 /// tells that it is too long. All decisions are made in integers, so that every machine finds the same plan.
 /// @param schedule  `problem.in_flight` is in_flight_profile::make(schedule), or make_pairs
 /// @param how       hops, and what stands on each stage besides its layers
-/// Errors: those of solve(problem), check(problem, how) and pipeline::simulate; errc::bad_shape if the schedule has
-/// another number of stages than the problem. Complexity: `problem.budget` bounds the actions simulated, to some 20 for
+/// Errors: those of solve(problem), check(problem, how) and pipeline::simulate; errc::out_of_range if the schedule has
+/// another number of stages than the problem. Complexity: `problem.budget` bounds the actions simulated, to some 40 for
 /// each unit; then the bound. Source: docs/planner.md, "Stage split".
 ///
 ///     const auto schedule = pipeline::interleaved::make({.ranks = 4, .chunks = 2, .micro_batches = 8}).value();

@@ -30,8 +30,8 @@ struct layer_class {
   }
 };
 
-/// The kinds of layers as classes, by time. While more than `max_states` counts of layers by class are possible, the two
-/// classes whose times are nearest become one.
+/// The kinds of layers as classes, by time. While more than `max_states` counts of layers by class are possible, the
+/// two classes whose times are nearest become one.
 [[nodiscard]] inline std::vector<layer_class> classes_of(const segment_fronts& fronts, const stage_clock& clock,
                                                          std::int64_t max_states) {
   std::vector<layer_class> classes(fronts.kinds());

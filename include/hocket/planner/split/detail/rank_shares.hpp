@@ -52,7 +52,8 @@ class quickest_layers {
     }
     std::sort(forward.rbegin(), forward.rend());
     std::sort(whole.rbegin(), whole.rend());
-    for (std::size_t i = 0; i < shares.size(); ++i) sum += int128{forward[i]} * forward_[i] + int128{whole[i]} * whole_[i];
+    for (std::size_t i = 0; i < shares.size(); ++i)
+      sum += int128{forward[i]} * forward_[i] + int128{whole[i]} * whole_[i];
     return static_cast<ticks>((std::min)(sum, int128{never}));
   }
 

@@ -74,7 +74,8 @@ class run_moves {
   /// What each stage takes in a plan.
   [[nodiscard]] std::vector<stage_run> times_of(const plan& x) const {
     std::vector<stage_run> times;
-    for (std::size_t s = 0; s < x.points.size(); ++s) times.push_back(clock_(s, x.cuts[s], x.cuts[s + 1], x.points[s].extra));
+    for (std::size_t s = 0; s < x.points.size(); ++s)
+      times.push_back(clock_(s, x.cuts[s], x.cuts[s + 1], x.points[s].extra));
     return times;
   }
 

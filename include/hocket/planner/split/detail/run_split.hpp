@@ -51,7 +51,7 @@ class run_split {
 
  private:
   static constexpr std::int64_t max_budget = std::int64_t{1} << 32;
-  static constexpr std::int64_t actions_of_budget = 20;
+  static constexpr std::int64_t actions_of_budget = 40;
   static constexpr std::int64_t bound_steps = 2'000'000;
   static constexpr int last_runs = 2;
 
@@ -86,7 +86,8 @@ class run_split {
   }
   [[nodiscard]] raw_split raw_of(const run_moves::plan& x) const {
     raw_split raw = split_at(q_, x.cuts);
-    for (std::size_t r = 0; r < raw.answers.size(); ++r) raw.answers[r] = {0, std::vector<level_point>(raw.parts[r].size())};
+    for (std::size_t r = 0; r < raw.answers.size(); ++r)
+      raw.answers[r] = {0, std::vector<level_point>(raw.parts[r].size())};
     for (std::uint32_t s = 0; s < x.points.size(); ++s) {
       rank_answer& rank = raw.answers[q_.in_flight.rank_of(s)];
       rank.points[q_.in_flight.chunk_of(s)] = x.points[s];
