@@ -355,18 +355,29 @@ set(HOCKET_COST_HEADERS
   hocket/planner/split/detail/count_bound.hpp
   hocket/planner/split/detail/cut_moves.hpp
   hocket/planner/split/detail/held_walk.hpp
+  hocket/planner/split/detail/layer_classes.hpp
   hocket/planner/split/detail/level_front.hpp
   hocket/planner/split/detail/numbers.hpp
   hocket/planner/split/detail/price_bound.hpp
+  hocket/planner/split/detail/rank_bound.hpp
   hocket/planner/split/detail/rank_costs.hpp
   hocket/planner/split/detail/rank_levels.hpp
+  hocket/planner/split/detail/rank_parts.hpp
   hocket/planner/split/detail/rank_path.hpp
+  hocket/planner/split/detail/rank_shares.hpp
   hocket/planner/split/detail/raw_split.hpp
+  hocket/planner/split/detail/run_bound.hpp
+  hocket/planner/split/detail/run_graph.hpp
+  hocket/planner/split/detail/run_moves.hpp
+  hocket/planner/split/detail/run_split.hpp
+  hocket/planner/split/detail/stage_clock.hpp
   hocket/planner/split/in_flight.hpp
   hocket/planner/split/layout.hpp
   hocket/planner/split/memory_price.hpp
   hocket/planner/split/problem.hpp
+  hocket/planner/split/run.hpp
   hocket/planner/split/solve.hpp
+  hocket/planner/split/solve_schedule.hpp
   hocket/planner/strategy/detail/strategy_parts.hpp
   hocket/planner/strategy/solve.hpp
   hocket/planner/strategy/strategy.hpp

@@ -10,4 +10,6 @@
 #include <hocket/planner/split/in_flight.hpp>
 #include <hocket/planner/split/memory_price.hpp>
 #include <hocket/planner/split/problem.hpp>
+#include <hocket/planner/split/run.hpp>
 #include <hocket/planner/split/solve.hpp>
+#include <hocket/planner/split/solve_schedule.hpp>

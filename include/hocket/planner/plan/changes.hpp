@@ -279,7 +279,7 @@ inline void try_offload(tried_changes& out, const step_problem& q) {
       continue;
     }
     room -= actions;
-    const auto planned = plan_step(changed, {.record = false});
+    const auto planned = plan_step(changed, {.record = false, .quick_split = true});
     if (!planned) {
       ++out.refused;
       continue;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <hocket/core/arithmetic.hpp>
+#include <hocket/core/message.hpp>
+#include <hocket/pipeline/any_schedule.hpp>
 #include <hocket/planner/plan/rank_bytes.hpp>
 #include <hocket/planner/plan/step_problem.hpp>
-#include <hocket/planner/split/solve.hpp>
+#include <hocket/planner/split/solve_schedule.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -46,11 +47,11 @@ struct split_answer {
 
 namespace detail {
 
-/// Finds a split of one step: the problem as split/solve.hpp takes it, and what its answers mean.
+/// Finds a split of one step: the problem as split/solve_schedule.hpp takes it, and what its answers mean.
 class split_finder {
  public:
-  split_finder(const step_problem& q, const in_flight_profile& held, bool quick)
-      : q_(q), held_(held), budget_(quick ? 20'000 : split_problem{}.budget) {}
+  split_finder(const step_problem& q, const in_flight_profile& held, const pipeline::any_schedule& schedule, bool quick)
+      : q_(q), held_(held), schedule_(schedule), budget_(quick ? quick_budget : split_problem{}.budget) {}
 
   /// Prices layers and ranks. Errors: those of the formulas.
   [[nodiscard]] result<void> prepare() {
@@ -62,30 +63,28 @@ class split_finder {
   /// The best split, or the best levels of a given one. Layers recomputed whole need room for all of their tensors
   /// once, so plans with such layers are looked for by themselves: with them, every rank keeps that room.
   /// @param cut  layers of each stage; empty: any
-  /// @param most_on_stage  0: any
-  [[nodiscard]] result<split_plan> solve(const std::vector<std::int64_t>& cut, std::int64_t most_on_stage = 0) const {
+  [[nodiscard]] result<split_plan> solve(const std::vector<std::int64_t>& cut) const {
     std::optional<split_plan> best;
     error why{errc::does_not_fit};
-    bool proved = true;
-    std::chrono::nanoseconds bound{0};
+    bool known = true;  // whether each of the two is bounded or impossible
+    std::chrono::nanoseconds bound = std::chrono::nanoseconds::max();
     for (const bool with_whole : {false, true}) {
       const std::vector<std::uint32_t> numbers = levels_with(with_whole);
       if (numbers.empty() || (with_whole && !has_whole())) continue;
-      auto plan = planner::solve(problem_with(with_whole, numbers, cut, most_on_stage));
+      auto plan = planner::solve(problem_with(with_whole, numbers, cut), schedule_, run_);
       if (!plan) {
         why = plan.error();
-        proved = proved && why.code == errc::does_not_fit;
+        known = known && why.code == errc::does_not_fit;
         continue;
       }
-      proved = proved && plan->proved;
-      bound = bound.count() == 0 ? plan->lower_bound : (std::min)(bound, plan->lower_bound);
+      bound = (std::min)(bound, plan->lower_bound);
       for (split_stage& stage : plan->stages)
         for (std::uint32_t& level : stage.levels) level = numbers[level];
       if (!best || plan->step_time < best->step_time) best = std::move(*plan);
     }
     if (!best) return why;
-    best->proved = proved;
-    best->lower_bound = bound;
+    best->lower_bound = known ? bound : std::chrono::nanoseconds(0);
+    best->proved = best->step_time == best->lower_bound;
     return *std::move(best);
   }
 
@@ -127,13 +126,12 @@ class split_finder {
   }
 
   [[nodiscard]] split_problem problem_with(bool whole, const std::vector<std::uint32_t>& numbers,
-                                           const std::vector<std::int64_t>& cut, std::int64_t most_on_stage) const {
+                                           const std::vector<std::int64_t>& cut) const {
     split_problem out{.layers = layers_,
                       .ranks = rooms_,
                       .in_flight = held_,
                       .micro_batches = q_.micro_batches(),
                       .split = cut,
-                      .max_on_stage = most_on_stage,
                       .budget = budget_};
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       out.layers[i].each.levels = {};
@@ -178,6 +176,7 @@ class split_finder {
 
   /// Layers as split/solve.hpp takes them. Every rank keeps room for the sets of weights that several layers share.
   [[nodiscard]] result<void> price_layers() {
+    seconds forward{}, all{};
     for (const cost::repeated_layer& run : q_.model.layers) {
       split_layers one;
       one.count = run.count;
@@ -187,10 +186,12 @@ class split_finder {
       one.each.time = std::chrono::nanoseconds(1);
       seconds base{};
       if (q_.on) {
-        const auto time = seconds_of(run.blocks, {});
+        const auto time = cost::time_of_layer(q_.model, run.blocks, q_.training, q_.parallel, *q_.on);
         if (!time) return time.error();
-        base = *time;
+        base = time->total();
         one.each.time = whole(base);
+        forward += static_cast<double>(run.count) * passes_of(1, *time).forward;
+        all += static_cast<double>(run.count) * base;
       }
       for (const cost::recompute_choice& how : levels_) {
         const auto kept = kept_by_layer(q_, run.blocks, how);
@@ -202,6 +203,10 @@ class split_finder {
       }
       layers_.push_back(one);
     }
+    constexpr std::int64_t parts = 4096;
+    run_.whole_parts = parts;
+    run_.forward_parts = all.count() > 0 ? std::llround((std::min)(forward / all, 0.5) * parts) : parts / 3;
+    run_.hop = whole(hop_of(q_));
     return {};
   }
 
@@ -226,28 +231,17 @@ class split_finder {
   }
 
   const step_problem& q_;
+  static constexpr std::int64_t quick_budget = 20'000;
+
   const in_flight_profile& held_;
+  const pipeline::any_schedule& schedule_;
   std::int64_t budget_;
+  split_run run_;
   std::vector<cost::recompute_choice> levels_;
   std::vector<split_layers> layers_;
   std::vector<rank_room> rooms_;
   std::vector<bytes> fixed_with_whole_;
 };
-
-/// Puts the better of two splits into the first.
-template <class Seconds>
-[[nodiscard]] result<void> take_shorter(const split_finder& find, result<split_plan> plan, const Seconds& seconds_of,
-                                        layer_split& best) {
-  if (!plan) return {};  // a narrower question than the one before may have no answer
-  auto other = find.named(*std::move(plan));
-  if (!other) return other.error();
-  const result<double> time = seconds_of(*other);
-  if (!time) return time.error();
-  other->step_seconds = *time;
-  other->even_seconds = best.even_seconds;
-  if (*time < best.step_seconds) best = *std::move(other);
-  return {};
-}
 
 }  // namespace detail
 
@@ -255,25 +249,21 @@ template <class Seconds>
 /// @param held  what ranks hold in flight under the schedule
 /// @param seconds_of  result<double>(const layer_split&): seconds of all micro-batches with such a split, simulated
 /// Errors: those of the formulas; errc::contradictory_field for a given split with measured passes or offloaded
-/// activations. Complexity: that of solve(split_problem), up to seven times.
+/// activations. Complexity: that of solve(split_problem, schedule), up to four times.
 template <class Seconds>
 [[nodiscard]] result<split_answer> split_of_step(const step_problem& q, const in_flight_profile& held,
-                                                 const plan_options& how, const Seconds& seconds_of) {
+                                                 const pipeline::any_schedule& schedule, const plan_options& how,
+                                                 const Seconds& seconds_of) {
   split_answer out;
   if (!q.search_split && q.split.empty()) return out;
   if (q.parallel.offload_activations) out.why_even = "activations are offloaded";
   else if (q.measured) out.why_even = "stage times are measured, not those of layers";
   if (!out.why_even.empty() && q.split.empty()) return out;
   if (!out.why_even.empty()) return error{errc::contradictory_field}.with("a split: " + out.why_even);
-  const std::int64_t layers = q.model.layer_count(), stages = q.stages();
-  std::vector<std::int64_t> even;
-  for (std::int64_t s = 0; s < stages; ++s) even.push_back(layers / stages + (s < layers % stages ? 1 : 0));
-  detail::split_finder find(q, held, how.quick_split);
+  detail::split_finder find(q, held, schedule, how.quick_split);
   if (const auto ok = find.prepare(); !ok) return ok.error();
   result<split_plan> plan = error{errc::does_not_fit};
-  // With several chunks splits take long to look for; sizes are compared by the even one, where layers choose levels.
-  const bool even_alone = how.quick_split && q.parallel.vp > 1 && q.split.empty();
-  if (q.on) plan = find.solve(even_alone ? even : q.split);
+  if (q.on) plan = find.solve(q.split);
   if (!plan && q.split.empty()) {
     out.why_even = "no split fits: " + message(plan.error());
     return out;
@@ -286,15 +276,9 @@ template <class Seconds>
   if (!time) return time.error();
   out.split->step_seconds = *time;
   if (how.quick_split) return out;
-  // The step time of solve is that of equal stages; stages may differ much. So plans with ever longer stages are
-  // simulated, and the shortest step is taken.
-  const std::int64_t tried = out.split->searched && q.parallel.vp > 1 ? 4 : 0;  // of one chunk it is close
-  for (std::int64_t more = 0; more < tried; ++more)
-    if (const auto ok =
-            detail::take_shorter(find, find.solve({}, ceil_div(layers, stages) + more), seconds_of, *out.split);
-        !ok)
-      return ok.error();
-  auto of_even = find.solve(even);
+  const auto dealt = cost::dealt_stages(q.model, q.parallel);
+  if (!dealt) return dealt.error();
+  auto of_even = find.solve(*dealt);
   if (!of_even) return out;
   auto other = find.named(*std::move(of_even));
   if (!other) return other.error();
@@ -302,7 +286,11 @@ template <class Seconds>
   if (!even_time) return even_time.error();
   other->step_seconds = other->even_seconds = *even_time;
   out.split->even_seconds = *even_time;
-  if (out.split->searched && *even_time < out.split->step_seconds) out.split = *std::move(other);
+  if (out.split->searched && *even_time < out.split->step_seconds) {
+    other->plan.lower_bound = out.split->plan.lower_bound;
+    other->plan.proved = false;
+    out.split = *std::move(other);
+  }
   return out;
 }
 

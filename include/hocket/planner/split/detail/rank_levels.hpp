@@ -71,6 +71,18 @@ class rank_levels {
     for (const level_point& x : best.points) best.extra += x.extra;
     return best;
   }
+  /// Gives one chunk the least extra time that fits while the others stay at their points. False if nothing fits.
+  [[nodiscard]] bool fit_chunk(std::uint32_t rank, std::span<const segment> parts, std::vector<level_point>& points,
+                               std::size_t chunk) {
+    list_counts(rank);
+    room_.assign(held_.size(), q_.ranks[rank].capacity - constant(rank, parts));
+    for (std::size_t c = 0; c < points.size(); ++c)
+      if (c != chunk) take(c, points[c]);
+    const level_point* const found = cheapest(fronts_.of(parts[chunk].begin, parts[chunk].end), most_of(chunk));
+    if (found == nullptr || *std::min_element(room_.begin(), room_.end()) < 0) return false;
+    points[chunk] = *found;
+    return true;
+  }
 
  private:
   void list_counts(std::uint32_t rank) {
