@@ -125,26 +125,35 @@ class rank_path {
         first_above(a + v_ - 1, 1, [&](std::int64_t b) { return b > limit || !fits(r, a, b); }) - 1;
     return end < a + v_ ? a : end;
   }
-  /// windows_[r]: between these lie all cuts before rank r that leave earlier ranks within bounds, and of equal layers
-  /// later ones, too. False if the last rank cannot end with the model.
+  /// windows_[r]: between these lie all cuts before rank r that leave earlier and later ranks within bounds. What fits
+  /// on a rank does so with fewer layers. So the farthest cut leads farthest, unless the rank cannot take the very next
+  /// layer; and looked at from the end the nearest cut leads nearest. False if the last rank cannot end with the model.
   template <class Fits>
   [[nodiscard]] bool open_windows(const Fits& fits) {
     windows_.assign(p_ + 1, segment{});
     for (std::uint32_t r = 0; r < p_; ++r) {
       segment& next = windows_[r + 1] = {windows_[r].begin + v_, -1};
-      // Of equal layers the farthest cut leads farthest.
-      for (std::int64_t a = fronts_.uniform() ? windows_[r].end : windows_[r].begin; a <= windows_[r].end; ++a)
-        if (const std::int64_t b = reach(r, a, fits); b > a) next.end = (std::max)(next.end, b);
-      if (next.end < 0) return false;
+      for (std::int64_t a = windows_[r].end; a >= windows_[r].begin && next.end < 0; --a)
+        if (const std::int64_t b = reach(r, a, fits); b > a) next.end = b;
+      if (next.end < next.begin) return false;
     }
     if (windows_[p_].end != layers_) return false;
-    for (std::uint32_t r = p_; r-- > 1 && fronts_.uniform();) {
-      const std::int64_t b = r + 1 == p_ ? layers_ : windows_[r + 1].begin;
-      const auto too_long = [&](std::int64_t n) { return n > b - std::int64_t{v_} * r || !fits(r, b - n, b); };
-      const std::int64_t size = first_above(v_ - 1, 1, too_long) - 1;
-      windows_[r].begin = size < v_ ? b : b - size;
+    windows_[p_].begin = layers_;
+    for (std::uint32_t r = p_; r-- > 1;) {
+      std::int64_t first = -1;
+      for (std::int64_t b = windows_[r + 1].begin; b <= windows_[r + 1].end && first < 0; ++b)
+        if (const std::int64_t a = reach_back(r, b, fits); a < b) first = a;
+      if (first < 0) return false;
+      windows_[r].begin = (std::max)(windows_[r].begin, first);
     }
     return true;
+  }
+  /// The first begin with which rank r, ending at b, fits; b if there is none.
+  template <class Fits>
+  [[nodiscard]] std::int64_t reach_back(std::uint32_t r, std::int64_t b, const Fits& fits) const {
+    const auto too_long = [&](std::int64_t n) { return n > b - std::int64_t{v_} * r || !fits(r, b - n, b); };
+    const std::int64_t size = first_above(v_ - 1, 1, too_long) - 1;
+    return size < v_ ? b : b - size;
   }
   template <class Fits>
   [[nodiscard]] bool possible(const Fits& fits) {

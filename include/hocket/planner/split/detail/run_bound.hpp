@@ -18,6 +18,15 @@ namespace hocket::inline HOCKET_ABI::planner::detail {
   return true;
 }
 
+/// The largest load is no less than the mean, if every rank counted no more than any does.
+[[nodiscard]] inline ticks mean_load(const rank_shares& shares, const stage_run& all) {
+  stage_share own = shares.own.front();
+  for (const stage_share& x : shares.own) own = least_of(own, x);
+  const int128 sum = int128{own.forward} * all.forward + int128{own.whole} * all.whole;
+  return static_cast<ticks>(sum / static_cast<int128>(shares.own.size())) +
+       *std::min_element(shares.beyond.begin(), shares.beyond.end());
+}
+
 /// A bound on the run of every split: the best that paths which dwell on one rank tell (rank_shares).
 /// @param times   of the stages in the best plan known
 /// @param target  what that plan takes: a bound that reaches it proves the plan
@@ -41,7 +50,7 @@ namespace hocket::inline HOCKET_ABI::planner::detail {
     ticks found = 0;
     if (q.in_flight.chunks() == 1) found = least(row_parts(q, fronts, choose, clock, shares));
     if (q.in_flight.chunks() > 1 || fronts.overflowed()) found = least(bag_parts(q, classes, clock, shares));
-    best = (std::max)(best, static_cast<ticks>(constant + found));
+    best = (std::max)(best, static_cast<ticks>(constant + (std::max)(found, mean_load(shares, all))));
   }
   return (std::min)(best, target);
 }
