@@ -282,6 +282,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/model/list_stages.hpp
   hocket/cost/model/list_time.hpp
   hocket/cost/model/measured_run.hpp
+  hocket/cost/model/memory_kinds.hpp
   hocket/cost/model/micro_batch_lengths.hpp
   hocket/cost/model/model.hpp
   hocket/cost/model/moved_bytes.hpp

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Timelines as the page draws them: thinned out where there is more than anyone can look at.
+// Timelines as the page gets them: some lanes of very many, and each of their bars as long as a page has room for them.
+#include <hocket/timeline/detail/evenly_spaced.hpp>
+#include <hocket/timeline/time_bins.hpp>
+
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
+#include "page_bars.hpp"
 #include "plan_page.hpp"
 
 namespace hocket_cli {
@@ -13,17 +16,11 @@ namespace {
 using nlohmann::ordered_json;
 using span = hocket::timeline::span;
 
-// What a browser draws at sixty pictures a second, and what a page of a megabyte and a half has room for.
-constexpr std::size_t most_lanes = 64, most_bars = 12'000, most_moments = 9'600;
+// What a page of a megabyte has room for. A number has about five characters.
+constexpr std::size_t most_lanes = 64, most_numbers = 120'000, most_moments = 9'600;
 
 /// The first lane, the last, and others evenly between them.
-std::vector<std::uint32_t> shown_lanes(std::size_t count) {
-  std::vector<std::uint32_t> lanes;
-  const std::size_t shown = std::min(count, most_lanes);
-  for (std::size_t i = 0; i < shown; ++i)
-    lanes.push_back(static_cast<std::uint32_t>(shown == 1 ? 0 : i * (count - 1) / (shown - 1)));
-  return lanes;
-}
+std::vector<std::uint32_t> shown_lanes(std::size_t count) { return hocket::detail::evenly_spaced(count, most_lanes); }
 
 /// The things of each lane, in an order.
 template <class T, class Before>
@@ -34,28 +31,39 @@ std::vector<std::vector<T>> by_lane(std::span<const T> all, std::size_t lanes, B
   return sorted;
 }
 
-/// Neighbouring spans as one: its kind is that of most of the time.
-ordered_json one_bar(std::span<const span> some, hocket::ticks& clock) {
-  std::array<hocket::ticks, hocket::activity_count> time{};
-  for (const span& s : some) time[static_cast<std::size_t>(s.kind)] += s.finish - s.start;
-  const auto kind = std::max_element(time.begin(), time.end()) - time.begin();
-  const hocket::ticks start = some.front().start, finish = some.back().finish;
-  ordered_json bar = {start - clock, finish - start, kind};
-  if (some.size() == 1) {
-    bar.push_back(some.front().chunk);
-    bar.push_back(some.front().micro_batch);
-    bar.push_back(some.front().id);
+/// Every bar of the lanes, in `out`; false if they are too many numbers.
+bool put_bars(const std::vector<std::uint32_t>& lanes, const std::vector<std::vector<span>>& spans, ordered_json& out) {
+  bar_writer writer;
+  ordered_json all = ordered_json::array();
+  for (const std::uint32_t lane : lanes) {
+    all.push_back(writer.lane(spans[lane]));
+    if (writer.numbers() > most_numbers) return false;
   }
-  clock = finish;
-  return bar;
+  for (std::size_t i = 0; i < lanes.size(); ++i) out["lanes"][i]["bars"] = std::move(all[i]);
+  out["words"] = writer.words();
+  return true;
 }
 
-ordered_json bars_of(const std::vector<span>& spans, std::size_t together) {
-  ordered_json bars = ordered_json::array();
-  hocket::ticks clock = 0;
-  for (std::size_t i = 0; i < spans.size(); i += together)
-    bars.push_back(one_bar(std::span(spans).subspan(i, std::min(together, spans.size() - i)), clock));
-  return bars;
+/// A lane as shares of its time: for each kind it has, one share for each step, in thousandths. What rounding takes
+/// from a step it gives to the next, so their sum is right.
+ordered_json shares_of(const std::pmr::vector<hocket::time_bin>& bins, hocket::ticks begin, hocket::ticks end) {
+  ordered_json out = ordered_json::array();
+  for (std::size_t k = 0; k < hocket::activity_count; ++k) {
+    ordered_json shares = ordered_json::array();
+    double carried = 0;
+    bool any = false;
+    for (std::size_t i = 0; i < bins.size(); ++i) {
+      const auto length = static_cast<double>(hocket::detail::bin_edge(begin, end, bins.size(), i + 1) -
+                                              hocket::detail::bin_edge(begin, end, bins.size(), i));
+      const double exact = length > 0 ? 1000 * static_cast<double>(bins[i].spent[k]) / length + carried : 0;
+      const double rounded = std::round(exact);
+      carried = exact - rounded;
+      any = any || bins[i].spent[k] > 0;
+      shares.push_back(static_cast<std::int64_t>(rounded));
+    }
+    if (any) out.push_back({k, std::move(shares)});
+  }
+  return out;
 }
 
 }  // namespace
@@ -65,23 +73,21 @@ ordered_json timeline_as_json(const hocket::timeline& t) {
   const auto spans = by_lane(t.spans(), t.lane_count(), [](const span& a, const span& b) {
     return a.start != b.start ? a.start < b.start : a.finish < b.finish;
   });
-  std::size_t longest = 1;
-  for (const std::uint32_t lane : lanes) longest = std::max(longest, spans[lane].size());
-  const std::size_t room = std::max<std::size_t>(1, most_bars / std::max<std::size_t>(1, lanes.size()));
-  const std::size_t together = (longest + room - 1) / room;
-  ordered_json out = {{"ticks_per_second", t.ticks_per_second},
-                      {"makespan", t.makespan()},
-                      {"lane_count", t.lane_count()},
-                      {"bars", t.spans().size()},
-                      {"together", together},
-                      {"kinds", ordered_json::array()},
-                      {"marks", ordered_json::array()},
+  ordered_json out = {{"ticks_per_second", t.ticks_per_second}, {"makespan", t.makespan()},
+                      {"lane_count", t.lane_count()},           {"bars", t.spans().size()},
+                      {"kinds", ordered_json::array()},         {"marks", ordered_json::array()},
                       {"lanes", ordered_json::array()}};
   for (std::size_t k = 0; k < hocket::activity_count; ++k)
     out["kinds"].push_back(to_string(static_cast<hocket::activity>(k)));
   for (const auto& m : t.marks()) out["marks"].push_back({{"at", m.at}, {"label", std::string_view(m.label)}});
-  for (const std::uint32_t lane : lanes)
-    out["lanes"].push_back({{"name", t.lane_name(lane)}, {"number", lane}, {"bars", bars_of(spans[lane], together)}});
+  for (const std::uint32_t lane : lanes) out["lanes"].push_back({{"name", t.lane_name(lane)}, {"number", lane}});
+  if (put_bars(lanes, spans, out)) return out;
+  constexpr std::size_t steps = 512;
+  out["steps"] = steps;
+  out["end"] = t.end();
+  const hocket::time_bins bins(t);
+  for (std::size_t i = 0; i < lanes.size(); ++i)
+    out["lanes"][i]["shares"] = shares_of(bins.of_lane(lanes[i], 0, t.end(), steps), 0, t.end());
   return out;
 }
 
