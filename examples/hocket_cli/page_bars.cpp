@@ -32,10 +32,7 @@ std::vector<std::int64_t> shortened(const std::vector<std::uint32_t>& list) {
 
 std::uint32_t bar_writer::number_of(const word& w) {
   const auto [at, fresh] = known_.try_emplace(w, static_cast<std::uint32_t>(words_.size()));
-  if (fresh) {
-    words_.push_back(w);
-    numbers_ += w.size();
-  }
+  if (fresh) words_.push_back(w);
   return at->second;
 }
 
@@ -51,9 +48,7 @@ std::vector<std::int64_t> bar_writer::lane(std::span<const hocket::timeline::spa
     last = s.micro_batch;
     clock = s.finish;
   }
-  std::vector<std::int64_t> out = shortened(list);
-  numbers_ += out.size();
-  return out;
+  return shortened(list);
 }
 
 nlohmann::ordered_json bar_writer::words() const { return words_; }

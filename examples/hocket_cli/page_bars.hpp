@@ -27,8 +27,6 @@ class bar_writer {
   std::vector<std::int64_t> lane(std::span<const hocket::timeline::span> spans);
   /// All words so far.
   [[nodiscard]] nlohmann::ordered_json words() const;
-  /// How many numbers lanes and words have so far.
-  [[nodiscard]] std::size_t numbers() const noexcept { return numbers_; }
 
  private:
   using word = std::array<std::int64_t, 6>;
@@ -36,7 +34,6 @@ class bar_writer {
 
   std::map<word, std::uint32_t> known_;
   std::vector<word> words_;
-  std::size_t numbers_ = 0;
 };
 
 }  // namespace hocket_cli

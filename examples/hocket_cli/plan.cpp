@@ -75,7 +75,7 @@ struct drawings {
 };
 drawings draw(const plan_input& in, const hocket::timeline& t) {
   const hocket::svg_options as_svg{.title = in.title, .seconds = true};
-  const hocket::chrome_trace_options as_trace{.process = "pipeline, simulated", .most_events = 300'000};  // 32 MiB
+  const hocket::chrome_trace_options as_trace{.process = "pipeline, simulated", .most_events = 280'000};  // 32 MiB
   drawings out{hocket::to_svg(t, as_svg), hocket::to_chrome_trace(t, as_trace), ""};
   if (const std::string said = left_out_of_svg(t, as_svg); !said.empty())
     out.left_out += "timeline.svg: " + said + '\n';

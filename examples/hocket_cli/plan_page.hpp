@@ -64,8 +64,8 @@ planned_change with_offload(plan_input in);
 /// Whether neither the plan nor any change of it that was tried fits the memory.
 [[nodiscard]] bool nothing_fits(const tried_changes& tried);
 
-/// The timeline, and the memory of each shown rank over time. Of more than 64 lanes so many are shown, evenly spaced.
-/// They have "bars", as bar_writer writes them; or, if those would be too much for a page, "shares" of their time.
+/// The timeline with every bar, as bar_writer writes them, and the memory of each shown rank over time. Of more than 64
+/// lanes so many are shown, evenly spaced.
 nlohmann::ordered_json timeline_as_json(const hocket::timeline& t);
 nlohmann::ordered_json memory_over_time(const plan_input& in, const step_plan& p);
 

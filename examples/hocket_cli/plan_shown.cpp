@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Timelines as the page gets them: some lanes of very many, and each of their bars as long as a page has room for them.
+// Timelines as the page gets them: some lanes of very many, and each of their bars.
 #include <hocket/timeline/detail/evenly_spaced.hpp>
-#include <hocket/timeline/time_bins.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -16,8 +15,8 @@ namespace {
 using nlohmann::ordered_json;
 using span = hocket::timeline::span;
 
-// What a page of a megabyte has room for. A number has about five characters.
-constexpr std::size_t most_lanes = 64, most_numbers = 120'000, most_moments = 9'600;
+// What a screen and a page of a megabyte have room for.
+constexpr std::size_t most_lanes = 64, most_moments = 9'600;
 
 /// The first lane, the last, and others evenly between them.
 std::vector<std::uint32_t> shown_lanes(std::size_t count) { return hocket::detail::evenly_spaced(count, most_lanes); }
@@ -29,41 +28,6 @@ std::vector<std::vector<T>> by_lane(std::span<const T> all, std::size_t lanes, B
   for (const T& x : all) sorted[x.lane].push_back(x);
   for (auto& lane : sorted) std::sort(lane.begin(), lane.end(), before);
   return sorted;
-}
-
-/// Every bar of the lanes, in `out`; false if they are too many numbers.
-bool put_bars(const std::vector<std::uint32_t>& lanes, const std::vector<std::vector<span>>& spans, ordered_json& out) {
-  bar_writer writer;
-  ordered_json all = ordered_json::array();
-  for (const std::uint32_t lane : lanes) {
-    all.push_back(writer.lane(spans[lane]));
-    if (writer.numbers() > most_numbers) return false;
-  }
-  for (std::size_t i = 0; i < lanes.size(); ++i) out["lanes"][i]["bars"] = std::move(all[i]);
-  out["words"] = writer.words();
-  return true;
-}
-
-/// A lane as shares of its time: for each kind it has, one share for each step, in thousandths. What rounding takes
-/// from a step it gives to the next, so their sum is right.
-ordered_json shares_of(const std::pmr::vector<hocket::time_bin>& bins, hocket::ticks begin, hocket::ticks end) {
-  ordered_json out = ordered_json::array();
-  for (std::size_t k = 0; k < hocket::activity_count; ++k) {
-    ordered_json shares = ordered_json::array();
-    double carried = 0;
-    bool any = false;
-    for (std::size_t i = 0; i < bins.size(); ++i) {
-      const auto length = static_cast<double>(hocket::detail::bin_edge(begin, end, bins.size(), i + 1) -
-                                              hocket::detail::bin_edge(begin, end, bins.size(), i));
-      const double exact = length > 0 ? 1000 * static_cast<double>(bins[i].spent[k]) / length + carried : 0;
-      const double rounded = std::round(exact);
-      carried = exact - rounded;
-      any = any || bins[i].spent[k] > 0;
-      shares.push_back(static_cast<std::int64_t>(rounded));
-    }
-    if (any) out.push_back({k, std::move(shares)});
-  }
-  return out;
 }
 
 }  // namespace
@@ -80,14 +44,10 @@ ordered_json timeline_as_json(const hocket::timeline& t) {
   for (std::size_t k = 0; k < hocket::activity_count; ++k)
     out["kinds"].push_back(to_string(static_cast<hocket::activity>(k)));
   for (const auto& m : t.marks()) out["marks"].push_back({{"at", m.at}, {"label", std::string_view(m.label)}});
-  for (const std::uint32_t lane : lanes) out["lanes"].push_back({{"name", t.lane_name(lane)}, {"number", lane}});
-  if (put_bars(lanes, spans, out)) return out;
-  constexpr std::size_t steps = 512;
-  out["steps"] = steps;
-  out["end"] = t.end();
-  const hocket::time_bins bins(t);
-  for (std::size_t i = 0; i < lanes.size(); ++i)
-    out["lanes"][i]["shares"] = shares_of(bins.of_lane(lanes[i], 0, t.end(), steps), 0, t.end());
+  bar_writer writer;
+  for (const std::uint32_t lane : lanes)
+    out["lanes"].push_back({{"name", t.lane_name(lane)}, {"number", lane}, {"bars", writer.lane(spans[lane])}});
+  out["words"] = writer.words();
   return out;
 }
 

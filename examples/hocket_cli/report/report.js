@@ -222,27 +222,14 @@ class Bars {
       this.micro[i] = last[same] = (last[same] ?? -1) + step;
     }
   }
-  /** f(kind, share): what is done in bar i. */
-  each(i, f) { f(this.kind[i], 1); }
 }
-/** Shares of the time of a lane in equal steps, where the page has no room for its bars. */
-class Shares {
-  constructor(shares, steps, end) {
-    this.length = steps;
-    this.shares = shares;
-    this.start = Float64Array.from({length: steps}, (_, i) => Math.floor(end / steps * i));
-    this.end = Float64Array.from({length: steps}, (_, i) => Math.floor(end / steps * (i + 1)));
-  }
-  each(i, f) { for (const [kind, list] of this.shares) f(kind, list[i] / 1000); }
-}
-
 const AXIS = 26;
 class Timeline {
   constructor(data, label, laneHeight) {
     this.data = data;
     this.pitch = laneHeight ?? (data.lanes.length > 24 ? 16 : 30);
-    this.lanes = data.lanes.map(lane => lane.bars ? new Bars(data.words, lane.bars) : new Shares(lane.shares, data.steps, data.end));
-    this.chunks = 1 + Math.max(0, ...(data.words ?? []).map(word => word[3]));
+    this.lanes = data.lanes.map(lane => new Bars(data.words, lane.bars));
+    this.chunks = 1 + Math.max(0, ...data.words.map(word => word[3]));
     this.whole = Math.max(data.makespan, ...data.marks.map(m => m.at), 1);
     this.view = [0, this.whole];
     this.gutter = 74;  // room for the names of the lanes; measured when drawn
@@ -303,8 +290,7 @@ class Timeline {
     this.drawAxis(height);
     let dense = false;
     for (let i = 0; i < this.lanes.length; ++i) dense = this.drawLane(i) || dense;
-    this.dense.textContent = dense ? "Too many bars to see in this view: the height of a colour is its share of the time, the rest is idle." +
-      (this.data.steps ? "" : " Zoom in to see the bars.") : "";
+    this.dense.textContent = dense ? "Too many bars to see in this view: the height of a colour is its share of the time, the rest is idle. Zoom in to see the bars." : "";
     this.drawChosen();
     this.drawMarks(height);
     this.drawNames();
@@ -340,7 +326,7 @@ class Timeline {
     c.fillRect(this.gutter, top, this.width - this.gutter - 8, this.tall());
     const first = this.firstAfter(lane, this.view[0]), end = this.firstFrom(lane, this.view[1]);
     const columns = Math.round((this.width - this.gutter - 8) * (devicePixelRatio || 1));
-    const seen = lane instanceof Bars && this.widthOf(lane, first, end) >= 3;
+    const seen = this.widthOf(lane, first, end) >= 3;
     if (seen) this.drawBars(lane, first, end, top);
     else this.drawShares(lane, first, end, top, columns);
     return !seen;
@@ -371,14 +357,13 @@ class Timeline {
       }
     }
   }
-  /** Ticks by kind in each of so many equal columns of the view. */
+  /** What share of each of so many equal columns of the view a kind has, column by column. */
   columnsOf(lane, first, end, count) {
     const kinds = this.data.kinds.length, out = new Float64Array(count * kinds), each = (this.view[1] - this.view[0]) / count;
     for (let i = first; i < end; ++i) {
       const from = Math.max(0, (lane.start[i] - this.view[0]) / each), to = Math.min(count, (lane.end[i] - this.view[0]) / each);
       for (let x = Math.floor(from); x < to; ++x) {
-        const part = Math.min(to, x + 1) - Math.max(from, x);
-        lane.each(i, (kind, share) => { out[x * kinds + kind] += part * share; });
+        out[x * kinds + lane.kind[i]] += Math.min(to, x + 1) - Math.max(from, x);
       }
     }
     return out;
@@ -437,14 +422,8 @@ class Timeline {
   }
   describe(i, k) {
     const lane = this.lanes[i], words = [this.data.lanes[i].name], start = lane.start[k], end = lane.end[k];
-    if (lane instanceof Bars) {
-      const micro = lane.micro[k];
-      words.push(this.data.kinds[lane.kind[k]] + (micro >= 0 ? (this.of ? ` of ${this.of} ` : ` of micro-batch `) + micro : "") + (this.chunks > 1 && !this.of ? `, chunk ${lane.chunk[k]}` : ""));
-    } else {
-      let busy = 0;
-      lane.each(k, (kind, share) => { busy += share; words.push(`${this.data.kinds[kind]} ${percent(share)}`); });
-      words.push(`idle ${percent(1 - busy)}`);
-    }
+    const micro = lane.micro[k];
+    words.push(this.data.kinds[lane.kind[k]] + (micro >= 0 ? (this.of ? ` of ${this.of} ` : ` of micro-batch `) + micro : "") + (this.chunks > 1 && !this.of ? `, chunk ${lane.chunk[k]}` : ""));
     words.push(`${time(this.us(start))} to ${time(this.us(end))}: ${time(this.us(end - start))}`);
     return words;
   }
@@ -510,16 +489,13 @@ class Timeline {
     }, {passive: false});
   }
   kinds() {
-    const used = new Set((this.data.words ?? []).map(word => word[2]));
-    for (const lane of this.data.lanes) for (const [kind] of lane.shares ?? []) used.add(kind);
+    const used = new Set(this.data.words.map(word => word[2]));
     return this.data.kinds.filter((_, i) => used.has(i)).map(k => [k, KIND[k]]);
   }
 }
 function thinned(t) {
-  const words = [];
-  if (t.lanes.length < t.lane_count) words.push(`Shown: ${t.lanes.length} of ${number(t.lane_count)} ranks, evenly spaced.`);
-  if (t.steps) words.push(`${number(t.bars)} bars are too many for this page: it has shares of the time, in ${t.steps} steps.`);
-  return words.length ? h("p", {class: "small", id: "thinned"}, words.join(" ")) : null;
+  if (t.lanes.length === t.lane_count) return null;
+  return h("p", {class: "small", id: "thinned"}, `Shown: ${t.lanes.length} of ${number(t.lane_count)} ranks, evenly spaced.`);
 }
 function timelineSection() {
   const p = D.pipeline, shown = new Timeline(D.timeline, `Simulated pipeline of ${D.timeline.lane_count} ranks over ${time(p.makespan_us)}.`);
@@ -604,6 +580,7 @@ function memorySection() {
     root.append(s("text", {class: "soft", x: 2, y: height - 4}, "GiB; pipeline rank"));
     return root;
   });
+  const held = [...all.kinds.keys()].filter(k => all.ranks.some(r => r.kinds[k] > 0));
   const rank = choose("Rank", m.ranks.map(r => [String(r.rank), "rank " + r.rank]), value => { chosen = value; over.again(); });
   rank.select.value = chosen;
   const some = all.ranks.length < all.rank_count ? ` Shown: ${all.ranks.length} of ${number(all.rank_count)} ranks, evenly spaced, and the fullest.` : "";
@@ -613,9 +590,9 @@ function memorySection() {
     (m.together > 1 ? ` Of each ${m.together} moments the fullest is drawn.` : ""),
     h("div", {class: "controls"}, rank.field), over.at,
     h("h3", {}, "At the peak, by rank"), some ? h("p", {class: "small"}, some) : null, bars.at,
-    legend([...all.kinds.map((name, k) => [name, MEMORY_COLOURS[k]]).filter((_, k) => all.ranks.some(r => r.kinds[k] > 0)), ["reserve", "reserve"]]),
-    h("details", {}, h("summary", {}, "As a table, in GiB"), table(["rank", "layers", ...all.kinds, "peak", "fits"],
-      all.ranks.map(r => [r.rank, r.layers, ...r.kinds.map(bytes => number(bytes / GIB, 2)), number(r.peak_bytes / GIB, 2), pill(r.fits)])),
+    legend([...held.map(k => [all.kinds[k], MEMORY_COLOURS[k]]), ["reserve", "reserve"]]),
+    h("details", {}, h("summary", {}, "As a table, in GiB"), table(["rank", "layers", ...held.map(k => all.kinds[k]), "peak", "fits"],
+      all.ranks.map(r => [r.rank, r.layers, ...held.map(k => number(r.kinds[k] / GIB, 2)), number(r.peak_bytes / GIB, 2), pill(r.fits)])),
       h("p", {class: "muted small"}, MEMORY_WORDS)));
 }
 /** The same words as in report.txt. */

@@ -27,9 +27,9 @@ struct svg_options {
   bool seconds = false;                ///< axis in s, ms, µs or ns by ticks_per_second, instead of ticks
   std::string shade = "chunk";         ///< what the shades of a colour count
   borrowed<std::string> names{};       ///< what ids of spans stand for, shown where the pointer rests
-  /// With more spans, every lane is drawn as shares of its time instead of as bars (see to_svg): 40,000 bars are about
+  /// With more spans, every lane is drawn as shares of its time instead of as bars (see to_svg): 30,000 bars are 5 to
   /// 8 MiB, which viewers still open.
-  std::size_t most_bars = 40'000;
+  std::size_t most_bars = 30'000;
 };
 
 namespace detail {
@@ -39,9 +39,9 @@ struct svg_thinning {
   std::vector<std::uint32_t> lanes;  ///< those that are drawn
   std::size_t steps = 0;             ///< of time, in each lane; 0: spans are drawn as bars
 };
-/// A lane has about 500 bytes beside its steps, and a step 15 for each colour; a bar has 180.
+/// A lane has about 500 bytes beside its steps, and a step 15 for each colour; a bar with its number 260.
 [[nodiscard]] inline svg_thinning thinning_of(const timeline& t, const svg_options& o) {
-  constexpr std::size_t lanes_for_bars = 32, steps_per_bar = 12, least_steps = 8;
+  constexpr std::size_t lanes_for_bars = 24, steps_per_bar = 16, least_steps = 8;
   if (t.spans().size() <= o.most_bars) return {evenly_spaced(t.lane_count(), t.lane_count() + 1), 0};
   svg_thinning out{evenly_spaced(t.lane_count(), (std::max)(std::size_t{2}, o.most_bars / lanes_for_bars)), 0};
   bool used[activity_count] = {};
@@ -71,6 +71,7 @@ class svg_writer {
       : t_(t), o_(o), rows_(rows_of(t)), levels_(levels_of(t)), uses_(lane_uses(t)), thin_(thinning_of(t, o)) {
     begin_ = t.begin();
     end_ = t.end();
+    makespan_ = end_ - begin_;
     for (const auto& m : t.marks()) end_ = m.at > end_ ? m.at : end_;
     if (end_ == begin_) end_ = begin_ + 1;
     std::size_t name = 4;
@@ -92,7 +93,7 @@ class svg_writer {
     subtitle_ = o.subtitle;
     if (subtitle_.empty()) {
       subtitle_ = "makespan ";
-      put_time(subtitle_, t_.makespan());
+      put_time(subtitle_, makespan_);
       put_all(subtitle_, " · idle ");
       put_share(subtitle_, idle_share());
     }
@@ -168,7 +169,7 @@ class svg_writer {
   [[nodiscard]] std::int64_t idle_share() const noexcept {  // in thousandths
     double idle = 0;
     for (const auto& u : uses_) idle += static_cast<double>(u.idle);
-    const double all = static_cast<double>(t_.makespan()) * static_cast<double>(uses_.size());
+    const double all = static_cast<double>(makespan_) * static_cast<double>(uses_.size());
     return all > 0 ? static_cast<std::int64_t>(idle / all * 1'000 + 0.5) : 0;
   }
   static void put_share(std::string& out, std::int64_t thousandths) {
@@ -257,7 +258,7 @@ class svg_writer {
     if (const std::size_t steps = steps_of(lane); steps > 0) draw_shares(lane, y, height, steps);
     else draw_bars(lane, y, height);
     std::string words = "busy ";
-    const ticks whole = t_.makespan();
+    const ticks whole = makespan_;
     put_share(words, whole > 0 ? static_cast<std::int64_t>(
                                      static_cast<double>(uses_[lane].busy) / static_cast<double>(whole) * 1'000 + 0.5)
                                : 0);
@@ -302,7 +303,7 @@ class svg_writer {
       const auto kind = static_cast<activity>(k);
       put_all(out_, " fill=\"", hex{colour_of(kind, chunks_ - 1, chunks_)}, "\"><title>", to_string(kind), " ");
       put_share(out_,
-                static_cast<std::int64_t>(1'000 * static_cast<double>(all) / static_cast<double>(t_.makespan()) + 0.5));
+                static_cast<std::int64_t>(1'000 * static_cast<double>(all) / static_cast<double>(makespan_) + 0.5));
       out_ += " of the time</title></path>\n";
     }
   }
@@ -400,7 +401,8 @@ class svg_writer {
   std::pmr::vector<lane_use> uses_;
   svg_thinning thin_;
   std::string out_;
-  ticks begin_ = 0, end_ = 1;
+  ticks begin_ = 0, end_ = 1;  // of the axis: marks are in it
+  ticks makespan_ = 0;
   std::int64_t left_ = 0, right_ = 0, peak_ = 0;
   std::uint32_t chunks_ = 1;
   std::int64_t margin_ = 9'800;  // right of the bars
