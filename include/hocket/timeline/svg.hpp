@@ -419,9 +419,9 @@ class svg_writer {
 /// The same timeline gives the same bytes on every machine. Names are escaped.
 ///
 /// A lane whose bars are too narrow to see is drawn as shares of its time: in each step of time the height of a colour
-/// is the share of that activity, and what is left is idle. So are all lanes if there are more than `most_bars` spans;
-/// then each has as many steps as keep the picture at about the size of `most_bars` bars, and of more than most_bars /
-/// 32 lanes so many are drawn, evenly spaced with the first and the last. A sentence below the picture says so.
+/// is the share of that activity, and what is left is idle. So are all lanes if there are more than `most_bars` spans,
+/// in so many steps that the picture is no larger than of that many bars. Of more than most_bars / 24 lanes so many are
+/// drawn: the first, the last, and others evenly between them. A sentence below the picture says so.
 /// Complexity: O(s log s + lanes · steps).
 ///
 ///     hocket::timeline t;
