@@ -126,7 +126,7 @@ timeline many_ranks(std::uint32_t lanes, std::int32_t passes) {
   for (std::uint32_t l = 0; l < lanes; ++l) {
     t.add_lane("rank " + std::to_string(l));
     for (std::int32_t j = 0; j < passes; ++j) {
-      const hocket::ticks at = 37 * l + 61 * j;
+      const hocket::ticks at = hocket::ticks{37} * l + hocket::ticks{61} * j;
       t.add({.start = at, .finish = at + 10, .lane = l, .kind = activity::forward, .micro_batch = j});
       t.add({.start = at + 10, .finish = at + 30, .lane = l, .kind = activity::backward, .micro_batch = j});
       t.add_change({.at = at, .lane = l, .by = 1 + j % 3});
