@@ -224,9 +224,12 @@ set(HOCKET_HEADERS
   hocket/timeline/analysis.hpp
   hocket/timeline/ascii.hpp
   hocket/timeline/chrome_trace.hpp
+  hocket/timeline/detail/evenly_spaced.hpp
   hocket/timeline/detail/rows.hpp
+  hocket/timeline/detail/svg_writing.hpp
   hocket/timeline/detail/writing.hpp
   hocket/timeline/svg.hpp
+  hocket/timeline/time_bins.hpp
   hocket/timeline/timeline.hpp
   hocket/version.hpp
 )
@@ -279,6 +282,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/model/list_stages.hpp
   hocket/cost/model/list_time.hpp
   hocket/cost/model/measured_run.hpp
+  hocket/cost/model/memory_kinds.hpp
   hocket/cost/model/micro_batch_lengths.hpp
   hocket/cost/model/model.hpp
   hocket/cost/model/moved_bytes.hpp

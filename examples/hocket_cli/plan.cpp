@@ -70,6 +70,22 @@ std::string said_of(const tried_changes& tried) {
          " changes of it, which report.html lists\n\n";
 }
 
+/// The pictures of a pipeline, and what they leave out of a large one, in words.
+struct drawings {
+  std::string svg, trace, left_out;
+};
+drawings draw(const plan_input& in, const hocket::timeline& t) {
+  const hocket::svg_options as_svg{.title = in.title, .seconds = true};
+  const hocket::chrome_trace_options as_trace{.process = "pipeline, simulated", .most_events = 280'000};  // 32 MiB
+  drawings out{hocket::to_svg(t, as_svg), hocket::to_chrome_trace(t, as_trace), ""};
+  if (const std::string said = left_out_of_svg(t, as_svg); !said.empty())
+    out.left_out += "timeline.svg: " + said + '\n';
+  if (const std::string said = left_out_of_chrome_trace(t, as_trace); !said.empty())
+    out.left_out += "trace.json: " + said + '\n';
+  if (!out.left_out.empty()) out.left_out += '\n';
+  return out;
+}
+
 void plan(const options& o) {
   plan_input in = read_plan_file(o.file);
   settle(in);
@@ -82,7 +98,8 @@ void plan(const options& o) {
   const auto write = [&](const char* name, std::string data) { files.push_back({name, std::move(data)}); };
   std::string text = plan_as_text(in, p), json = plan_as_json(in, p);
   std::size_t figures = text.find("\nCost\n") + 1;  // those that people look for; every term stands in the report
-  const std::string said = said_of(tried);
+  drawings drawn = draw(in, p.timeline);
+  const std::string said = said_of(tried) + drawn.left_out;
   text.insert(figures, said);
   figures += said.size();
   std::string shown = text.substr(0, figures);
@@ -104,8 +121,8 @@ void plan(const options& o) {
   }
   write("report.txt", text);
   write("report.json", json);
-  write("timeline.svg", hocket::to_svg(p.timeline, {.title = in.title, .seconds = true}));
-  write("trace.json", hocket::to_chrome_trace(p.timeline, {.process = "pipeline, simulated"}));
+  write("timeline.svg", std::move(drawn.svg));
+  write("trace.json", std::move(drawn.trace));
   write("schedule.csv", p.schedule_csv);
   std::vector<std::string> outdated;
   if (!p.tile_timeline) outdated.emplace_back("tiles.svg");

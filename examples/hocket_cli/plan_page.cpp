@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "plan_page.hpp"
 
+#include <hocket/cost/model/memory_kinds.hpp>
 #include <hocket/tiling/timeline.hpp>
 
 #include <algorithm>
@@ -42,6 +43,24 @@ ordered_json sizes_of(const plan_input& in, const step_plan& plan) {
           {"open", in.open}};
 }
 
+/// What the bytes of a rank at its peak are for, in the order of kinds_of_memory.
+constexpr const char* memory_kind_names[] = {"weights",
+                                             "gradients",
+                                             "optimizer states",
+                                             "activations",
+                                             "gathered by collectives",
+                                             "buffers of the framework",
+                                             "other tensors of a moment"};
+/// Bytes of each kind, rounded up.
+ordered_json kinds_of_memory(const plan_input& in, const cost::rank_memory& m) {
+  const cost::memory_kinds kinds = cost::kinds_of(m.peak, m.parameters, in.training, in.parallel);
+  ordered_json out = ordered_json::array();
+  for (const cost::rational& bytes : {kinds.weights, kinds.gradients, kinds.optimizer, kinds.activations,
+                                      kinds.gathered, kinds.buffers, kinds.working})
+    out.push_back(whole(bytes));
+  return out;
+}
+
 ordered_json memory_of(const plan_input& in, const step_plan& p) {
   // All ranks up to so many; then every so manieth, and the fullest.
   constexpr std::size_t most_ranks = 1024;
@@ -60,46 +79,92 @@ ordered_json memory_of(const plan_input& in, const step_plan& p) {
                      {"moment_bytes", whole(memory[r].peak.workspace_bytes + memory[r].peak.transient_bytes())},
                      {"peak_bytes", whole(memory[r].peak.total_bytes())},
                      {"moment", to_string(memory[r].peak.moment())},
+                     {"kinds", kinds_of_memory(in, memory[r])},
                      {"fits", in.fits(memory[r])}});
   }
   const cost::memory_peak& peak = memory[fullest].peak;
   return {{"capacity", in.memory.capacity.count()},
           {"reserve", in.memory.reserve.count()},
+          {"kinds", memory_kind_names},
           {"rank_count", memory.size()},
           {"over", over},
           {"fullest", fullest},
-          {"fullest_static_bytes", whole(peak.static_bytes)},
-          {"fullest_kept_bytes", whole(peak.kept_bytes)},
-          {"fullest_moment_bytes", whole(peak.workspace_bytes + peak.transient_bytes())},
           {"fullest_peak_bytes", whole(peak.total_bytes())},
           {"fullest_moment", to_string(peak.moment())},
+          {"fullest_kinds", kinds_of_memory(in, memory[fullest])},
           {"ranks", std::move(ranks)}};
 }
 
-/// How the step's time comes together, on the rank that works most: parts that add up to "whole".
+/// Parts of a step in the order that they are shown.
+struct shown_parts {
+  ordered_json list = ordered_json::array();
+  double sum_us = 0;
+  void add(std::string_view name, const char* kind, double of_it) {
+    if (!(of_it > 0)) return;
+    list.push_back({{"name", name}, {"kind", kind}, {"us", of_it}});
+    sum_us += of_it;
+  }
+};
+
+/// Microseconds of the work of the pipeline rank `r`, taken apart.
+struct rank_work {
+  double forward = 0, backward = 0, again = 0, collectives = 0;
+};
+rank_work work_of(const plan_input& in, const step_plan& p, std::uint32_t r) {
+  double forward = 0;
+  const auto place = p.schedule->placement();
+  const std::uint32_t directions = p.schedule->directions();
+  for (std::uint32_t d = 0; d < directions; ++d)
+    for (std::uint32_t s = 0; s < p.stages.size(); ++s)
+      if (place.rank_of(s, d) == r) forward += p.stages[s].forward.count() * 1e6;
+  forward *= static_cast<double>(in.micro_batches()) / directions;
+  rank_work out{.forward = forward, .backward = us(p.run.ranks[r].busy) - forward};
+  if (!in.timed_by_machine() || !p.cost_context.step) return out;
+  // The rates say what is computing; what stages take beyond that is collectives that nothing hides.
+  const cost::layer_time& one = p.cost_context.step->rank_times[r];
+  const double to_us = 1e6 * static_cast<double>(in.micro_batches());
+  const double computed = to_us * one.compute().count(), busy = us(p.run.ranks[r].busy);
+  if (computed > busy) return out;
+  return {to_us * one.forward.count(), to_us * one.backward.count(), to_us * one.again.count(), busy - computed};
+}
+
+/// What the parts around the pipeline look like.
+const char* kind_of_part(std::string_view key) {
+  if (key == "exchange_exposed") return "input-grad";
+  if (key == "slowest_device") return "wait";
+  if (key == "optimizer") return "weight-grad";
+  return "states";
+}
+
+/// How the whole step comes together, on the rank that works most: parts that add up to "whole_us".
 ordered_json waterfall_of(const plan_input& in, const step_plan& p) {
   const auto& ranks = p.run.ranks;
   const auto busiest = static_cast<std::uint32_t>(
       std::max_element(ranks.begin(), ranks.end(), [](const auto& a, const auto& b) { return a.busy < b.busy; }) -
       ranks.begin());
-  hocket::ticks forward = 0;
-  for (const auto& s : p.timeline.spans())
-    if (s.lane == busiest && s.kind == hocket::activity::forward) forward += s.finish - s.start;
+  const rank_work work = work_of(in, p, busiest);
   const auto& idle = ranks[busiest].idle_by;
-  ordered_json parts = ordered_json::array();
-  const auto add = [&](const char* name, const char* kind, double of_it) {
-    parts.push_back({{"name", name}, {"kind", kind}, {"us", of_it}});
-  };
-  add("forward", "forward", us(forward));
-  add("backward", "backward", us(ranks[busiest].busy - forward));
-  add("idle: pipeline fills", "wait", us(idle.warm_up));
-  add("idle: steady state", "wait", us(idle.steady));
-  add("idle: pipeline drains", "wait", us(idle.drain));
-  ordered_json out = {{"rank", busiest}, {"parts", std::move(parts)}, {"makespan_us", us(p.run.makespan)}};
-  if (in.told.step_seconds > 0) {
-    out["measured_us"] = in.told.step_seconds * 1e6;
-    out["rest_us"] = in.told.step_seconds * 1e6 - us(p.run.makespan);
+  shown_parts parts;
+  parts.add("forward", "forward", work.forward);
+  parts.add("backward", "backward", work.backward);
+  parts.add("computed again", "recompute", work.again);
+  parts.add("collectives in layers, exposed", "communication", work.collectives);
+  parts.add("idle: pipeline fills", "wait", us(idle.warm_up));
+  parts.add("idle: steady state", "wait", us(idle.steady));
+  parts.add("idle: pipeline drains", "wait", us(idle.drain));
+  for (const named_part& x : predicted_step_parts(in, p))
+    if (x.key != std::string_view("pipeline")) parts.add(x.name, kind_of_part(x.key), x.seconds * 1e6);
+  const bool predicted = has_predicted_step(p);
+  ordered_json out = {{"rank", busiest}, {"makespan_us", us(p.run.makespan)}, {"predicted_us", parts.sum_us}};
+  out["whole_is"] = predicted ? "predicted" : "pipeline";
+  if (const double measured = in.told.step_seconds * 1e6; measured > 0) {
+    out["measured_us"] = measured;
+    if (measured > parts.sum_us) out["whole_is"] = "measured";
+    parts.add(predicted ? "beyond the prediction" : "outside of the pipeline", predicted ? "states" : "input-grad",
+              measured - parts.sum_us);
   }
+  out["whole_us"] = parts.sum_us;
+  out["parts"] = std::move(parts.list);
   return out;
 }
 

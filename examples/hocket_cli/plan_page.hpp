@@ -12,7 +12,8 @@
 
 namespace hocket_cli {
 
-/// The timeline, thinned out where it has too much to look at, and the memory of each shown rank over time.
+/// The timeline with every bar, as bar_writer writes them, and the memory of each shown rank over time. Of more than 64
+/// lanes so many are shown, evenly spaced.
 nlohmann::ordered_json timeline_as_json(const hocket::timeline& t);
 nlohmann::ordered_json memory_over_time(const plan_input& in, const step_plan& p);
 

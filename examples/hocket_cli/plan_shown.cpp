@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Timelines as the page draws them: thinned out where there is more than anyone can look at.
+// Timelines as the page gets them: some lanes of very many, and each of their bars.
+#include <hocket/timeline/detail/evenly_spaced.hpp>
+
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
+#include "page_bars.hpp"
 #include "plan_page.hpp"
 
 namespace hocket_cli {
@@ -13,17 +15,11 @@ namespace {
 using nlohmann::ordered_json;
 using span = hocket::timeline::span;
 
-// What a browser draws at sixty pictures a second, and what a page of a megabyte and a half has room for.
-constexpr std::size_t most_lanes = 64, most_bars = 12'000, most_moments = 9'600;
+// What a screen and a page of a megabyte have room for.
+constexpr std::size_t most_lanes = 64, most_moments = 9'600;
 
 /// The first lane, the last, and others evenly between them.
-std::vector<std::uint32_t> shown_lanes(std::size_t count) {
-  std::vector<std::uint32_t> lanes;
-  const std::size_t shown = std::min(count, most_lanes);
-  for (std::size_t i = 0; i < shown; ++i)
-    lanes.push_back(static_cast<std::uint32_t>(shown == 1 ? 0 : i * (count - 1) / (shown - 1)));
-  return lanes;
-}
+std::vector<std::uint32_t> shown_lanes(std::size_t count) { return hocket::detail::evenly_spaced(count, most_lanes); }
 
 /// The things of each lane, in an order.
 template <class T, class Before>
@@ -34,30 +30,6 @@ std::vector<std::vector<T>> by_lane(std::span<const T> all, std::size_t lanes, B
   return sorted;
 }
 
-/// Neighbouring spans as one: its kind is that of most of the time.
-ordered_json one_bar(std::span<const span> some, hocket::ticks& clock) {
-  std::array<hocket::ticks, hocket::activity_count> time{};
-  for (const span& s : some) time[static_cast<std::size_t>(s.kind)] += s.finish - s.start;
-  const auto kind = std::max_element(time.begin(), time.end()) - time.begin();
-  const hocket::ticks start = some.front().start, finish = some.back().finish;
-  ordered_json bar = {start - clock, finish - start, kind};
-  if (some.size() == 1) {
-    bar.push_back(some.front().chunk);
-    bar.push_back(some.front().micro_batch);
-    bar.push_back(some.front().id);
-  }
-  clock = finish;
-  return bar;
-}
-
-ordered_json bars_of(const std::vector<span>& spans, std::size_t together) {
-  ordered_json bars = ordered_json::array();
-  hocket::ticks clock = 0;
-  for (std::size_t i = 0; i < spans.size(); i += together)
-    bars.push_back(one_bar(std::span(spans).subspan(i, std::min(together, spans.size() - i)), clock));
-  return bars;
-}
-
 }  // namespace
 
 ordered_json timeline_as_json(const hocket::timeline& t) {
@@ -65,23 +37,17 @@ ordered_json timeline_as_json(const hocket::timeline& t) {
   const auto spans = by_lane(t.spans(), t.lane_count(), [](const span& a, const span& b) {
     return a.start != b.start ? a.start < b.start : a.finish < b.finish;
   });
-  std::size_t longest = 1;
-  for (const std::uint32_t lane : lanes) longest = std::max(longest, spans[lane].size());
-  const std::size_t room = std::max<std::size_t>(1, most_bars / std::max<std::size_t>(1, lanes.size()));
-  const std::size_t together = (longest + room - 1) / room;
-  ordered_json out = {{"ticks_per_second", t.ticks_per_second},
-                      {"makespan", t.makespan()},
-                      {"lane_count", t.lane_count()},
-                      {"bars", t.spans().size()},
-                      {"together", together},
-                      {"kinds", ordered_json::array()},
-                      {"marks", ordered_json::array()},
+  ordered_json out = {{"ticks_per_second", t.ticks_per_second}, {"makespan", t.makespan()},
+                      {"lane_count", t.lane_count()},           {"bars", t.spans().size()},
+                      {"kinds", ordered_json::array()},         {"marks", ordered_json::array()},
                       {"lanes", ordered_json::array()}};
   for (std::size_t k = 0; k < hocket::activity_count; ++k)
     out["kinds"].push_back(to_string(static_cast<hocket::activity>(k)));
   for (const auto& m : t.marks()) out["marks"].push_back({{"at", m.at}, {"label", std::string_view(m.label)}});
+  bar_writer writer;
   for (const std::uint32_t lane : lanes)
-    out["lanes"].push_back({{"name", t.lane_name(lane)}, {"number", lane}, {"bars", bars_of(spans[lane], together)}});
+    out["lanes"].push_back({{"name", t.lane_name(lane)}, {"number", lane}, {"bars", writer.lane(spans[lane])}});
+  out["words"] = writer.words();
   return out;
 }
 

@@ -95,9 +95,9 @@ void set_memory(planner::layout_problem& problem, const cost::layer_list& list, 
     const cost::memory_peak own = memory(held.layers);
     for (const auto* runs : {&list.layers, &list.predictions})
       for (const cost::repeated_layer& each : *runs) stage.layers.push_back({each.blocks, 1, how});
-    const cost::memory_peak with_all = memory(0);
-    const cost::memory_peak fixed{own.static_bytes + of_sets, own.kept_bytes, with_all.workspace_bytes,
-                                  with_all.at_loss_bytes, with_all.at_backward_bytes};
+    cost::memory_peak fixed = memory(0);  // with the moments of all layers
+    fixed.static_bytes = own.static_bytes + of_sets;
+    fixed.kept_bytes = own.kept_bytes;
     problem.rooms.push_back(
         {on.usable(), up(fixed.total_bytes()), static_cast<std::int64_t>(held.layers.ceiling().num())});
   }

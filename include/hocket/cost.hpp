@@ -29,6 +29,7 @@
 #include <hocket/cost/model/list_cost.hpp>
 #include <hocket/cost/model/list_stages.hpp>
 #include <hocket/cost/model/list_time.hpp>
+#include <hocket/cost/model/memory_kinds.hpp>
 #include <hocket/cost/model/moved_bytes.hpp>
 #include <hocket/cost/model/packing.hpp>
 #include <hocket/cost/model/parameters.hpp>

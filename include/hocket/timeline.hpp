@@ -8,4 +8,5 @@
 #include <hocket/timeline/detail/rows.hpp>
 #include <hocket/timeline/detail/writing.hpp>
 #include <hocket/timeline/svg.hpp>
+#include <hocket/timeline/time_bins.hpp>
 #include <hocket/timeline/timeline.hpp>

@@ -44,6 +44,26 @@ class Reader(html.parser.HTMLParser):
             self.title += data
 
 
+def bars_of(t):
+    """Every lane's bars: (start, length, kind, chunk, id, micro-batch), in ticks. By the words of page_bars.hpp."""
+    for lane in t["lanes"]:
+        numbers, words = iter(lane["bars"]), []
+        for x in numbers:
+            if x >= 0:
+                words.append(x)
+                continue
+            back = next(numbers)
+            for _ in range(-x):
+                words.append(words[-back])
+        clock, last, bars = 0, {}, []
+        for gap, length, kind, chunk, number, step in (t["words"][w] for w in words):
+            same = (kind, chunk, number)
+            last[same] = last.get(same, -1) + step
+            bars.append((clock + gap, length, t["kinds"][kind], chunk, number, last[same]))
+            clock += gap + length
+        yield bars
+
+
 class ReportTest(ToolTest):
     def page(self, name="plan", change=lambda value: None):
         """The page of the example's plan with a change, its document, and report.json beside it."""
@@ -57,8 +77,8 @@ class ReportTest(ToolTest):
         reader = Reader(text)
         return out / "report.html", reader, json.loads(reader.scripts[0]), json.loads((out / "report.json").read_text())
 
-    def thousand_ranks(self):
-        """A plan with 1,024 pipeline ranks: 65,536 bars."""
+    def thousand_ranks(self, micro_batches=32):
+        """A plan with 1,024 pipeline ranks: 65,536 bars with 32 micro-batches."""
         config = json.loads((PLAN.parent / "config.json").read_text())
         config["num_hidden_layers"] = 1024
         model = self.file("config.json", json.dumps(config))
@@ -66,7 +86,7 @@ class ReportTest(ToolTest):
         def change(value):
             value["model"] = str(model)
             value["parallel"] = {"tp": 1, "pp": 1024, "vp": 1, "dp": 1, "zero": 0}
-            value["training"]["global_batch"] = 32
+            value["training"]["global_batch"] = micro_batches
             value["cluster"]["devices"] = 1024
             value["pipeline"] = {"schedule": "1f1b"}
             value.pop("step_seconds")
@@ -88,7 +108,42 @@ class Document(ReportTest):
             self.assertEqual(page["graph"][key], report["dependencies"][key])
         self.assertEqual(page["tiles"]["tiles"], report["fused_operator"]["tiles"])
         self.assertEqual(sum(len(g["terms"]) for g in page["cost"]["groups"]), len(report["cost"]["terms"]))
-        self.assertAlmostEqual(sum(p["us"] for p in page["waterfall"]["parts"]), page["waterfall"]["makespan_us"], places=3)
+        for rank in page["memory"]["ranks"]:
+            self.assertEqual(len(rank["kinds"]), len(page["memory"]["kinds"]))
+            self.assertAlmostEqual(sum(rank["kinds"]), rank["peak_bytes"], delta=7)
+            self.assertAlmostEqual(sum(rank["kinds"][:3]), rank["static_bytes"], delta=3)
+        self.assertEqual(page["memory"]["fullest_kinds"], page["memory"]["ranks"][page["memory"]["fullest"]]["kinds"])
+
+    def test_the_parts_of_the_step_are_all_of_it(self):
+        def exchanged(value):
+            """A slow data-parallel link, so that the exchange is most of the step."""
+            rates = {"gemm_flops": 3e14, "attention_flops": 2e14, "memory_bytes": 2e12, "tensor_bytes": 1e11, "pipeline_bytes": 5e10,
+                     "data_bytes": 1e8, "host_bytes": 4e10}
+            value["training"]["machine"] = {"name": "test", "source": "test"} | rates
+            value.pop("step_seconds", None)
+
+        def measured(value):
+            exchanged(value)
+            value["step_seconds"] = 4000
+        for name, change, whole in (("bare", lambda v: v.pop("step_seconds", None), "pipeline"), ("known", lambda v: v.update(step_seconds=90), "measured"),
+                                    ("short", lambda v: v.update(step_seconds=0.5), "pipeline"), ("exchanged", exchanged, "predicted"), ("both", measured, "measured")):
+            with self.subTest(name=name):
+                _, _, page, report = self.page(name, change)
+                w = page["waterfall"]
+                parts = {p["name"]: p["us"] for p in w["parts"]}
+                self.assertEqual(w["whole_is"], whole)
+                self.assertAlmostEqual(sum(parts.values()), w["whole_us"], places=3)
+                if name != "short":
+                    self.assertAlmostEqual(w["whole_us"] / 1e6, page["step_seconds"], places=9)
+                pipeline = sum(us for part, us in parts.items() if part in ("forward", "backward", "computed again", "collectives in layers, exposed")
+                               or part.startswith("idle"))
+                self.assertAlmostEqual(pipeline, report["pipeline"]["makespan_us"], places=3)
+                if name in ("exchanged", "both"):
+                    said = {p["name"]: p["seconds"] * 1e6 for p in report["predicted_step"]["parts"]}
+                    for part in ("data-parallel exchange, exposed", "optimizer"):
+                        self.assertAlmostEqual(parts[part], said[part], places=3)
+                    self.assertGreater(parts["data-parallel exchange, exposed"], parts["forward"] + parts["backward"])
+                    self.assertGreater(parts["collectives in layers, exposed"], 0)
 
     def test_memory_over_time_has_the_peak_of_each_rank(self):
         for page, report in (self.page()[2:], self.thousand_ranks()[2:]):
@@ -170,14 +225,44 @@ class Document(ReportTest):
         odd = self.page("odd", lambda v: v.update(title="\U0001F600 ü \u00a0"))
         self.assertEqual(odd[2]["title"], "\U0001F600 ü \u00a0")
 
+    def test_every_bar_of_the_lanes_is_there(self):
+        for name, change in (("plan", lambda v: None), ("searched", lambda v: v.update(pipeline={}))):
+            with self.subTest(name=name):
+                path, _, page, _ = self.page(name, change)
+                events = json.loads((path.parent / "trace.json").read_text())["traceEvents"]
+                for number, lane in enumerate(bars_of(page["timeline"])):
+                    told = [(round(e["ts"] * 1000), round(e["dur"] * 1000), e["cat"], e["args"]["chunk"], e["args"]["id"], e["args"]["micro_batch"])
+                            for e in events if e["ph"] == "X" and e["tid"] == number]
+                    self.assertEqual(lane, sorted(told))
+                    self.assertGreater(len(lane), 10)
+
     def test_a_thousand_ranks_are_thinned_out(self):
-        path, _, page, _ = self.thousand_ranks()
+        path, _, page, report = self.thousand_ranks()
         self.assertLessEqual(path.stat().st_size, LARGEST)
         t = page["timeline"]
         self.assertEqual((t["lane_count"], t["bars"]), (1024, 1024 * 64))
         self.assertEqual([t["lanes"][0]["number"], t["lanes"][-1]["number"]], [0, 1023])
-        self.assertLessEqual(sum(len(lane["bars"]) for lane in t["lanes"]), 13_000)
         self.assertEqual(len(page["memory"]["ranks"]), 1024)
+        for lane, bars in zip(t["lanes"], bars_of(t)):
+            self.assertEqual(len(bars), 64)
+            self.assertEqual(sum(b[1] for b in bars), round(1000 * report["pipeline"]["per_rank"][lane["number"]]["busy_us"]))
+
+    def test_files_of_a_large_plan_stay_small_and_say_what_they_leave_out(self):
+        path, _, page, report = self.thousand_ranks(512)
+        sizes = {name: (path.parent / name).stat().st_size for name in ("report.html", "timeline.svg", "trace.json")}
+        self.assertLessEqual(sizes["report.html"], LARGEST)
+        self.assertLessEqual(sizes["timeline.svg"], 8 << 20)
+        self.assertLessEqual(sizes["trace.json"], 32 << 20)
+        told = (path.parent / "report.txt").read_text()
+        sentences = dict(re.findall(r"^(timeline\.svg|trace\.json): (.*)$", told, re.M))
+        self.assertIn("1048576 bars on 1024 lanes", sentences["timeline.svg"])
+        self.assertIn(sentences["timeline.svg"], (path.parent / "timeline.svg").read_text())
+        trace = json.loads((path.parent / "trace.json").read_text())
+        self.assertEqual(trace["otherData"]["left_out"], sentences["trace.json"])
+        lanes = int(re.search(r"all of (\d+) lanes", sentences["trace.json"])[1])
+        self.assertEqual(sum(e["name"] == "thread_name" for e in trace["traceEvents"]), lanes)
+        self.assertEqual(sum(e["ph"] == "X" for e in trace["traceEvents"]), 1024 * lanes)
+        self.assertNotIn("trace.json: ", (self.page()[0].parent / "report.txt").read_text())
 
     def test_open_says_why_it_does_not(self):
         quiet = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
@@ -392,7 +477,7 @@ class InTheBrowser(ReportTest):
 
     def pointer(self, b, page, view):
         x, y = b.ask("(() => { const c = hocketTimeline.canvas; c.scrollIntoView({block: 'center', behavior: 'instant'}); const r = c.getBoundingClientRect();"
-                     " const bar = hocketTimeline.lanes[0][0]; return [r.left + (hocketTimeline.xOf(bar.start) + hocketTimeline.xOf(bar.end)) / 2, r.top + 36]; })()")
+                     " const lane = hocketTimeline.lanes[0]; return [r.left + (hocketTimeline.xOf(lane.start[0]) + hocketTimeline.xOf(lane.end[0])) / 2, r.top + 36]; })()")
         b.mouse("mouseMoved", x, y)
         b.settle()
         self.assertRegex(b.ask("document.getElementById('tip').hidden ? '' : document.getElementById('tip').textContent"), r"rank 0\nforward of micro-batch 0")
@@ -470,6 +555,43 @@ class InTheBrowser(ReportTest):
             self.assertEqual(b.ask("document.querySelectorAll('img').length"), 0)
             self.clean(b, path)
 
+    def test_idle_time_is_drawn_idle_at_every_zoom(self):
+        path, _, page, report = self.thousand_ranks(128)
+        bars = list(bars_of(page["timeline"]))
+        makespan = page["timeline"]["makespan"]
+        with chromium.Page() as b:
+            b.size("wide")
+            b.scheme("light")
+            self.open(b, path)
+            dense = set()
+            for middle, share in ((0.5, 1), (0.2, 0.3), (0.7, 0.1), (0.4, 0.02), (0.6, 0.02), (0.9, 0.004), (0.1, 0.001)):
+                span = makespan * share
+                begin = max(0, middle * makespan - span / 2)
+                with self.subTest(begin=begin, span=span):
+                    drawn = b.ask(f"hocketTimeline.data.marks = []; hocketTimeline.show({begin}, {span}); {BUSY}")
+                    overlap = lambda bar: max(0, min(bar[0] + bar[1], begin + span) - max(bar[0], begin))
+                    wanted = [sum(map(overlap, lane)) / span for lane in bars]
+                    self.assertAlmostEqual(sum(drawn) / len(drawn), sum(wanted) / len(wanted), delta=0.005)
+                    self.assertLess(max(abs(x - y) for x, y in zip(drawn, wanted)), 0.03)  # numbers stand in some bars
+                    if share == 1:
+                        self.assertAlmostEqual(sum(drawn) / len(drawn), 1 - report["pipeline"]["bubble"], delta=0.01)
+                    dense.add(b.ask("hocketTimeline.dense.textContent !== ''"))
+            self.assertEqual(dense, {True, False})  # shares of time, and bars once they can be seen
+            self.clean(b, path)
+
+    def test_shares_of_the_overview_are_all_of_it(self):
+        path, _, page, _ = self.page("tight", lambda v: v["cluster"].update(memory_gib=20))
+        with chromium.Page() as b:
+            b.size("wide")
+            self.open(b, path)
+            legends = b.ask("[...document.querySelectorAll('#overview .shares .legend')].map(x => [...x.querySelectorAll('b')].map(y => parseFloat(y.textContent)))")
+            self.assertAlmostEqual(sum(legends[0]), 100, delta=0.05 * len(legends[0]))
+            gib = lambda key: page["memory"][key] / 2**30
+            self.assertAlmostEqual(sum(legends[1]), gib("fullest_peak_bytes") + gib("reserve"), delta=0.05 * len(legends[1]))
+            mark, wide = b.ask("(() => { const m = document.querySelector('.mark-of-limit'); return [m.offsetLeft, m.parentNode.clientWidth]; })()")
+            self.assertAlmostEqual(mark / wide, 20 / (gib("fullest_peak_bytes") + gib("reserve")), delta=0.01)
+            self.clean(b, path)
+
     def test_a_thousand_ranks_stay_usable(self):
         path, *_ = self.thousand_ranks()
         with chromium.Page() as b:
@@ -484,6 +606,24 @@ class InTheBrowser(ReportTest):
             self.clean(b, path)
 
 
+# What share of each lane is painted busy: every pixel as a mixture of idle, forward and backward.
+BUSY = """(() => {
+  const t = hocketTimeline, rgb = name => [1, 3, 5].map(i => parseInt(colour(name).slice(i, i + 2), 16));
+  const idle = rgb("raised"), f = rgb("forward").map((x, i) => x - idle[i]), g = rgb("backward").map((x, i) => x - idle[i]);
+  const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2], ff = dot(f, f), fg = dot(f, g), gg = dot(g, g), det = ff * gg - fg * fg;
+  const copy = new OffscreenCanvas(t.canvas.width, t.canvas.height).getContext("2d", {willReadFrequently: true});
+  copy.drawImage(t.canvas, 0, 0);
+  const left = t.gutter, wide = t.width - t.gutter - 8, tall = t.tall();
+  return t.lanes.map((_, lane) => {
+    const pixels = copy.getImageData(left, AXIS + lane * t.pitch, wide, tall).data;
+    let busy = 0;
+    for (let at = 0; at < pixels.length; at += 4) {
+      const p = [0, 1, 2].map(i => pixels[at + i] - idle[i]), pf = dot(p, f), pg = dot(p, g);
+      busy += Math.max(0, Math.min(1, (gg * pf - fg * pg + ff * pg - fg * pf) / det));
+    }
+    return busy / (pixels.length / 4);
+  });
+})()"""
 TOO_WIDE = """(() => {
   const most = document.documentElement.clientWidth, root = document.documentElement;
   const found = [...document.querySelectorAll("body *")].filter(e => !e.closest("nav, .scroll, #tip, .skip") && e.getBoundingClientRect().right > most + 1);

@@ -82,11 +82,14 @@ function legend(entries) {
     h("li", {}, h("i", {class: kind, style: kind === "free" ? null : `background: var(--${kind})`, "aria-hidden": "true"}), name,
       value ? h("b", {}, value) : null)));
 }
-/** Parts of a whole as one bar. */
-function stack(parts, whole, name) {
+/** Parts of a whole as one bar. @param mark  [share of the whole, words]: a limit to draw there */
+function stack(parts, whole, name, mark) {
+  const words = name + ": " + parts.map(p => `${p[0]} ${p[3]}`).join(", ") + (mark ? "; " + mark[1] : "");
   return h("div", {class: "share"}, h("h3", {}, name),
-    h("div", {class: "stack", role: "img", "aria-label": name + ": " + parts.map(p => `${p[0]} ${p[3]}`).join(", ")},
-      ...parts.map(p => h("i", {class: p[1], style: `flex: ${Math.max(0, p[2] / whole)} 0 0; ` + (p[1] === "free" ? "" : `background: var(--${p[1]})`)}))),
+    h("div", {class: "marked"},
+      h("div", {class: "stack", role: "img", "aria-label": words},
+        ...parts.map(p => h("i", {class: p[1], style: `flex: ${Math.max(0, p[2] / whole)} 0 0; ` + (p[1] === "free" ? "" : `background: var(--${p[1]})`)}))),
+      mark ? h("b", {class: "mark-of-limit", style: `left: ${100 * Math.min(1, mark[0])}%`, title: mark[1], "aria-hidden": "true"}) : null),
     legend(parts.map(p => [p[0], p[1], p[3]])));
 }
 
@@ -163,21 +166,25 @@ function helps() {
     c.best.length ? h("ul", {class: "helps"}, ...c.best.map(card)) : h("p", {}, D.memory.over ? "None of the changes tried makes it leaner." : "None of the changes tried makes it faster or leaner."),
     h("p", {class: "muted small"}, tried, h("a", {href: "#changes"}, "All of them")), notTried());
 }
+/** The whole step: what works, what is sent and what waits. */
+function timeShares() {
+  const w = D.waterfall, idle = w.parts.filter(p => p.kind === "wait").reduce((sum, p) => sum + p.us, 0);
+  const parts = [...w.parts.filter(p => p.kind !== "wait"), {name: "idle", kind: "wait", us: idle}].filter(p => p.us > 0);
+  return stack(parts.map(p => [p.name, p.kind, p.us, percent(p.us / w.whole_us)]), w.whole_us, `Where the time of the ${STEP_IS[w.whole_is]} goes, on the busiest rank`);
+}
+const STEP_IS = {measured: "measured step", predicted: "predicted step", pipeline: "pipeline"};
+const MEMORY_COLOURS = ["forward", "weight-grad", "states", "activations", "communication", "recompute", "input-grad"];
+function memoryShares() {
+  const m = D.memory, left = Math.max(0, m.capacity - m.reserve - m.fullest_peak_bytes);
+  const kinds = m.kinds.map((name, i) => [name, MEMORY_COLOURS[i], m.fullest_kinds[i], gib(m.fullest_kinds[i])]).filter(p => p[2] > 0);
+  const whole = Math.max(m.capacity, m.reserve + m.fullest_peak_bytes);
+  return stack([...kinds, ["reserve", "reserve", m.reserve, gib(m.reserve)], ["free", "free", left, gib(left)]], whole,
+    "Where the memory goes, on the fullest rank", [m.capacity / whole, `the capacity is ${gib(m.capacity)}`]);
+}
 function overview() {
-  const w = D.waterfall, m = D.memory, total = w.measured_us > w.makespan_us ? w.measured_us : w.makespan_us;
-  const idle = w.parts.filter(p => p.kind === "wait").reduce((a, p) => a + p.us, 0);
-  const parts = [...w.parts.filter(p => p.kind !== "wait").map(p => [p.name, p.kind, p.us]), ["idle", "wait", idle]];
-  if (total > w.makespan_us) parts.push(["outside of the pipeline", "communication", total - w.makespan_us]);
-  const left = Math.max(0, m.capacity - m.reserve - m.fullest_peak_bytes);
   section("overview", "Overview", null,
     h("div", {class: "verdict"}, answer(), figures(),
-      h("div", {class: "wide shares"},
-        stack(parts.map(p => [...p, percent(p[2] / total)]), total, "Where the time goes, on the busiest rank"),
-        stack([["weights, gradients, optimizer", "states", m.fullest_static_bytes, gib(m.fullest_static_bytes)],
-          ["activations", "activations", m.fullest_kept_bytes, gib(m.fullest_kept_bytes)],
-          ["for a moment", "moment", m.fullest_moment_bytes, gib(m.fullest_moment_bytes)],
-          ["reserve", "reserve", m.reserve, gib(m.reserve)],
-          ["free", "free", left, gib(left)]], Math.max(m.capacity, m.reserve + m.fullest_peak_bytes), "Where the memory goes, on the fullest rank")),
+      h("div", {class: "wide shares"}, timeShares(), memoryShares()),
       helps()),
     h("details", {}, h("summary", {}, "What the words mean"),
       h("dl", {class: "words small"}, ...WORDS.flatMap(([word, meaning]) => [h("dt", {}, word), h("dd", {}, meaning)]))));
@@ -185,32 +192,57 @@ function overview() {
 
 // ---- timeline: a canvas with lanes of bars
 
+/** Numbers of words of a lane, from the form that page_bars.hpp describes. */
+function unrolled(list) {
+  const all = [];
+  for (let i = 0; i < list.length; ++i) {
+    if (list[i] >= 0) { all.push(list[i]); continue; }
+    const back = list[++i];
+    for (let n = -list[i - 1]; n > 0; --n) all.push(all[all.length - back]);
+  }
+  return all;
+}
+/** The bars of a lane, by start: bar i lasts from start[i] to end[i]. */
+class Bars {
+  constructor(words, list) {
+    const all = unrolled(list), n = this.length = all.length;
+    this.start = new Float64Array(n);
+    this.end = new Float64Array(n);
+    this.kind = new Uint8Array(n);
+    this.chunk = new Uint16Array(n);
+    this.micro = new Int32Array(n);
+    let clock = 0;
+    const last = {};
+    for (let i = 0; i < n; ++i) {
+      const [gap, length, kind, chunk, id, step] = words[all[i]], same = `${kind} ${chunk} ${id}`;
+      this.start[i] = clock + gap;
+      this.end[i] = clock = this.start[i] + length;
+      this.kind[i] = kind;
+      this.chunk[i] = chunk;
+      this.micro[i] = last[same] = (last[same] ?? -1) + step;
+    }
+  }
+}
 const AXIS = 26;
 class Timeline {
   constructor(data, label, laneHeight) {
     this.data = data;
     this.pitch = laneHeight ?? (data.lanes.length > 24 ? 16 : 30);
-    this.lanes = data.lanes.map(lane => {
-      let clock = 0;
-      return lane.bars.map(([gap, length, kind, chunk, micro, id]) => {
-        const start = clock + gap;
-        clock = start + length;
-        return {start, end: clock, kind: data.kinds[kind], chunk, micro, id};
-      });
-    });
-    this.chunks = 1 + Math.max(0, ...this.lanes.map(l => l.reduce((m, b) => Math.max(m, b.chunk ?? 0), 0)));
+    this.lanes = data.lanes.map(lane => new Bars(data.words, lane.bars));
+    this.chunks = 1 + Math.max(0, ...data.words.map(word => word[3]));
     this.whole = Math.max(data.makespan, ...data.marks.map(m => m.at), 1);
     this.view = [0, this.whole];
     this.gutter = 74;  // room for the names of the lanes; measured when drawn
     this.canvas = h("canvas", {tabindex: "0", role: "img", "aria-label": label + " Arrow keys go from bar to bar, plus and minus zoom, 0 shows all."});
     this.said = h("p", {class: "said muted small", "aria-live": "polite"}, "");
+    this.dense = h("p", {class: "dense muted small"}, "");
     const act = (name, words, f) => h("button", {type: "button", "aria-label": words, title: words, onclick: f}, name);
     this.element = h("div", {},
       h("div", {class: "controls"},
         h("span", {class: "group"}, act("+", "Zoom in", () => this.zoom(0.5)), act("−", "Zoom out", () => this.zoom(2)),
           act("◀", "Earlier", () => this.pan(-0.3)), act("▶", "Later", () => this.pan(0.3)), act("All", "Show all", () => this.all())),
         h("span", {class: "muted small keys"}, "Drag to move, Ctrl and wheel to zoom, arrow keys from bar to bar.")),
-      h("div", {class: "plot"}, this.canvas), this.said);
+      h("div", {class: "plot"}, this.canvas), this.dense, this.said);
     this.listen();
     redraws.push(() => this.draw());
     new ResizeObserver(() => this.draw()).observe(this.canvas);
@@ -231,9 +263,15 @@ class Timeline {
   timeAt(x) { return this.view[0] + (x - this.gutter) / (this.width - this.gutter - 8) * (this.view[1] - this.view[0]); }
   us(ticks) { return ticks / this.data.ticks_per_second * 1e6; }
   /** The first bar of a lane that ends after a moment. */
-  firstAfter(bars, at) {
-    let low = 0, high = bars.length;
-    while (low < high) { const middle = (low + high) >> 1; if (bars[middle].end > at) high = middle; else low = middle + 1; }
+  firstAfter(lane, at) {
+    let low = 0, high = lane.length;
+    while (low < high) { const middle = (low + high) >> 1; if (lane.end[middle] > at) high = middle; else low = middle + 1; }
+    return low;
+  }
+  /** The first that begins at a moment or after it. */
+  firstFrom(lane, at) {
+    let low = 0, high = lane.length;
+    while (low < high) { const middle = (low + high) >> 1; if (lane.start[middle] >= at) high = middle; else low = middle + 1; }
     return low;
   }
   draw() {
@@ -250,7 +288,10 @@ class Timeline {
     const longest = Math.max(...this.data.lanes.map(lane => c.measureText(lane.name).width));
     this.gutter = Math.ceil(Math.min(longest + 14, this.width * 0.3));
     this.drawAxis(height);
-    for (let i = 0; i < this.lanes.length; ++i) this.drawLane(i);
+    let dense = false;
+    for (let i = 0; i < this.lanes.length; ++i) dense = this.drawLane(i) || dense;
+    this.dense.textContent = dense ? "Too many bars to see in this view: the height of a colour is its share of the time, the rest is idle. Zoom in to see the bars." : "";
+    this.drawChosen();
     this.drawMarks(height);
     this.drawNames();
   }
@@ -277,26 +318,86 @@ class Timeline {
     const light = 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2] > 135;
     return this.fills[key] = [`rgb(${rgb})`, light ? "#10161e" : "#ffffff"];
   }
+  tall() { return this.pitch - (this.pitch > 20 ? 5 : 2); }
+  /** Draws its bars where they can be seen; shares of its time, and true is returned, where they cannot. */
   drawLane(i) {
-    const c = this.c, top = AXIS + i * this.pitch, tall = this.pitch - (this.pitch > 20 ? 5 : 2), bars = this.lanes[i];
+    const c = this.c, top = AXIS + i * this.pitch, lane = this.lanes[i];
     c.fillStyle = colour("raised");
-    c.fillRect(this.gutter, top, this.width - this.gutter - 8, tall);
-    for (let k = this.firstAfter(bars, this.view[0]); k < bars.length && bars[k].start < this.view[1]; ++k) {
-      const bar = bars[k], x = Math.max(this.gutter, this.xOf(bar.start)), end = Math.min(this.width - 8, this.xOf(bar.end));
-      const wide = Math.max(0.5, end - x - (end - x > 4 ? 1 : 0)), [fill, ink] = this.fill(bar.kind, bar.chunk);
+    c.fillRect(this.gutter, top, this.width - this.gutter - 8, this.tall());
+    const first = this.firstAfter(lane, this.view[0]), end = this.firstFrom(lane, this.view[1]);
+    const columns = Math.round((this.width - this.gutter - 8) * (devicePixelRatio || 1));
+    const seen = this.widthOf(lane, first, end) >= 3;
+    if (seen) this.drawBars(lane, first, end, top);
+    else this.drawShares(lane, first, end, top, columns);
+    return !seen;
+  }
+  /** What the bars are wide on average, in pixels; no limit without bars. */
+  widthOf(lane, first, end) {
+    if (first === end) return Infinity;
+    let sum = 0;
+    for (let k = first; k < end; ++k) sum += lane.end[k] - lane.start[k];
+    return (this.xOf(sum / (end - first)) - this.xOf(0)) * (devicePixelRatio || 1);
+  }
+  /** Edges are on pixels: bars that touch leave no gap, and on average none is wider than it is long. */
+  drawBars(lane, first, end, top) {
+    const c = this.c, tall = this.tall(), scale = devicePixelRatio || 1, onPixel = x => Math.round(x * scale) / scale;
+    for (let k = first; k < end; ++k) {
+      const x = onPixel(Math.max(this.gutter, this.xOf(lane.start[k]))), right = onPixel(Math.min(this.width - 8, this.xOf(lane.end[k])));
+      const wide = right - x, micro = lane.micro[k], [fill, ink] = this.fill(this.data.kinds[lane.kind[k]], lane.chunk[k]);
       c.fillStyle = fill;
       c.fillRect(x, top, wide, tall);
-      if (bar.micro >= 0 && tall > 12 && wide > 6 + 7 * String(bar.micro).length) {
+      if (wide > 4) {
+        c.fillStyle = "rgba(0, 0, 0, 0.3)";  // tells it from the next; not the colour of idle time
+        c.fillRect(right - 1, top, 1, tall);
+      }
+      if (micro >= 0 && tall > 12 && wide > 6 + 7 * String(micro).length) {
         c.fillStyle = ink;
         c.textAlign = "center";
-        c.fillText(bar.micro, x + wide / 2, top + tall / 2 + 0.5);
-      }
-      if (this.chosen && this.chosen[0] === i && this.chosen[1] === k) {
-        c.strokeStyle = colour("text");
-        c.lineWidth = 2;
-        c.strokeRect(x + 1, top + 1, Math.max(2, wide - 2), tall - 2);
+        c.fillText(micro, x + wide / 2, top + tall / 2 + 0.5);
       }
     }
+  }
+  /** What share of each of so many equal columns of the view a kind has, column by column. */
+  columnsOf(lane, first, end, count) {
+    const kinds = this.data.kinds.length, out = new Float64Array(count * kinds), each = (this.view[1] - this.view[0]) / count;
+    for (let i = first; i < end; ++i) {
+      const from = Math.max(0, (lane.start[i] - this.view[0]) / each), to = Math.min(count, (lane.end[i] - this.view[0]) / each);
+      for (let x = Math.floor(from); x < to; ++x) {
+        out[x * kinds + lane.kind[i]] += Math.min(to, x + 1) - Math.max(from, x);
+      }
+    }
+    return out;
+  }
+  /** For each kind the area up to its share and those before it, the highest first: what is drawn over it leaves its own. */
+  drawShares(lane, first, end, top, count) {
+    const c = this.c, kinds = this.data.kinds.length, shares = this.columnsOf(lane, first, end, count);
+    const tall = this.tall(), bottom = top + tall, each = (this.width - this.gutter - 8) / count, sums = new Float64Array(count);
+    for (let x = 0; x < count; ++x) for (let k = 0; k < kinds; ++k) if (this.data.kinds[k] !== "wait") sums[x] += shares[x * kinds + k];
+    for (let k = kinds - 1; k >= 0; --k) {
+      if (this.data.kinds[k] === "wait") continue;
+      let used = false;
+      c.beginPath();
+      c.moveTo(this.gutter, bottom);
+      for (let x = 0; x < count; ++x) {
+        const y = bottom - tall * Math.min(1, sums[x]);
+        c.lineTo(this.gutter + x * each, y);
+        c.lineTo(this.gutter + (x + 1) * each, y);
+        used = used || shares[x * kinds + k] > 0;
+        sums[x] -= shares[x * kinds + k];
+      }
+      c.lineTo(this.gutter + count * each, bottom);
+      c.fillStyle = this.fill(this.data.kinds[k])[0];
+      if (used) c.fill();
+    }
+  }
+  drawChosen() {
+    if (!this.chosen) return;
+    const c = this.c, [i, k] = this.chosen, lane = this.lanes[i], top = AXIS + i * this.pitch;
+    const x = Math.max(this.gutter, this.xOf(lane.start[k])), right = Math.min(this.width - 8, this.xOf(lane.end[k]));
+    if (right < x) return;
+    c.strokeStyle = colour("text");
+    c.lineWidth = 2;
+    c.strokeRect(x + 1, top + 1, Math.max(2, right - x - 2), this.tall() - 2);
   }
   drawMarks(height) {
     const c = this.c;
@@ -320,23 +421,24 @@ class Timeline {
     });
   }
   describe(i, k) {
-    const bar = this.lanes[i][k], words = [this.data.lanes[i].name];
-    if (bar.micro === undefined) words.push(`up to ${this.data.together} passes, mostly ${bar.kind}`);
-    else words.push(bar.kind + (bar.micro >= 0 ? (this.of ? ` of ${this.of} ` : ` of micro-batch `) + bar.micro : "") + (this.chunks > 1 && !this.of ? `, chunk ${bar.chunk}` : ""));
-    words.push(`${time(this.us(bar.start))} to ${time(this.us(bar.end))}: ${time(this.us(bar.end - bar.start))}`);
+    const lane = this.lanes[i], words = [this.data.lanes[i].name], start = lane.start[k], end = lane.end[k];
+    const micro = lane.micro[k];
+    words.push(this.data.kinds[lane.kind[k]] + (micro >= 0 ? (this.of ? ` of ${this.of} ` : ` of micro-batch `) + micro : "") + (this.chunks > 1 && !this.of ? `, chunk ${lane.chunk[k]}` : ""));
+    words.push(`${time(this.us(start))} to ${time(this.us(end))}: ${time(this.us(end - start))}`);
     return words;
   }
   at(e) {
     const box = this.canvas.getBoundingClientRect(), x = e.clientX - box.left, i = Math.floor((e.clientY - box.top - AXIS) / this.pitch);
     if (x < this.gutter || !this.lanes[i]) return null;
     const t = this.timeAt(x), k = this.firstAfter(this.lanes[i], t);
-    return this.lanes[i][k]?.start <= t ? [i, k] : null;
+    return this.lanes[i].start[k] <= t ? [i, k] : null;
   }
   choose(i, k) {
-    if (!this.lanes[i]?.[k]) return;
+    const lane = this.lanes[i];
+    if (!(k >= 0 && k < lane?.length)) return;
     this.chosen = [i, k];
-    const bar = this.lanes[i][k], span = this.view[1] - this.view[0];
-    if (bar.start < this.view[0] || bar.end > this.view[1]) this.show((bar.start + bar.end - span) / 2, span);
+    const span = this.view[1] - this.view[0];
+    if (lane.start[k] < this.view[0] || lane.end[k] > this.view[1]) this.show((lane.start[k] + lane.end[k] - span) / 2, span);
     this.said.textContent = this.describe(i, k).join(" · ");
     this.draw();
   }
@@ -354,8 +456,8 @@ class Timeline {
   }
   vertical(i) {
     if (!this.lanes[i]) return;
-    const now = this.chosen && this.lanes[this.chosen[0]][this.chosen[1]];
-    this.choose(i, Math.min(this.lanes[i].length - 1, this.firstAfter(this.lanes[i], now ? now.start : 0)));
+    const now = this.chosen ? this.lanes[this.chosen[0]].start[this.chosen[1]] : 0;
+    this.choose(i, Math.min(this.lanes[i].length - 1, this.firstAfter(this.lanes[i], now)));
   }
   listen() {
     const fingers = new Map();
@@ -387,15 +489,13 @@ class Timeline {
     }, {passive: false});
   }
   kinds() {
-    const used = new Set(this.lanes.flat().map(bar => bar.kind));
-    return this.data.kinds.filter(k => used.has(k)).map(k => [k, KIND[k]]);
+    const used = new Set(this.data.words.map(word => word[2]));
+    return this.data.kinds.filter((_, i) => used.has(i)).map(k => [k, KIND[k]]);
   }
 }
 function thinned(t) {
-  const words = [];
-  if (t.lanes.length < t.lane_count) words.push(`Shown: ${t.lanes.length} of ${number(t.lane_count)} ranks, evenly spaced.`);
-  if (t.together > 1) words.push(`A bar stands for up to ${t.together} passes (${number(t.bars)} in all); trace.json has each of them.`);
-  return words.length ? h("p", {class: "small", id: "thinned"}, words.join(" ")) : null;
+  if (t.lanes.length === t.lane_count) return null;
+  return h("p", {class: "small", id: "thinned"}, `Shown: ${t.lanes.length} of ${number(t.lane_count)} ranks, evenly spaced.`);
 }
 function timelineSection() {
   const p = D.pipeline, shown = new Timeline(D.timeline, `Simulated pipeline of ${D.timeline.lane_count} ranks over ${time(p.makespan_us)}.`);
@@ -462,17 +562,25 @@ function memorySection() {
     const height = 220, shown = all.ranks, {g, x, y} = grid(width, height, 44, 40, most, v => number(v), all.rank_count, () => "");
     const root = s("svg", {viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Memory of each rank"}, g);
     const each = (width - 58) / shown.length, gap = each < 5 ? 0 : Math.min(12, each * 0.2), every = Math.ceil(46 / each);
+    root.append(s("rect", {x: 44, y: y(all.capacity / GIB), width: width - 58, height: y(usable) - y(all.capacity / GIB), fill: "var(--reserve)"}));
     shown.forEach((r, i) => {
-      const at = 44 + i * each + gap / 2, w = each - gap, states = y(r.static_bytes / GIB), kept = y((r.static_bytes + r.kept_bytes) / GIB), top = y(r.peak_bytes / GIB);
-      const words = `rank ${r.rank}, ${r.layers} layers: ${gib(r.static_bytes)} states, ${gib(r.kept_bytes)} activations, ${gib(r.peak_bytes)} at its peak, ${r.moment}${r.fits ? "" : ", too much"}`;
-      root.append(point(words, shown.length > 64 ? {tabindex: "-1"} : {}, s("rect", {x: at, y: states, width: w, height: y(0) - states, fill: "var(--states)"}),
-        s("rect", {x: at, y: kept, width: w, height: Math.max(0, states - kept), fill: "var(--activations)"}),
-        s("rect", {x: at, y: top, width: w, height: Math.max(0, kept - top), fill: "var(--moment)"})));
+      const at = 44 + i * each + gap / 2, w = each - gap, bars = [];
+      let below = 0;
+      r.kinds.forEach((bytes, k) => {
+        if (bytes > 0) bars.push(s("rect", {x: at, y: y((below + bytes) / GIB), width: w, height: y(below / GIB) - y((below + bytes) / GIB), fill: `var(--${MEMORY_COLOURS[k]})`}));
+        below += bytes;
+      });
+      const words = `rank ${r.rank}, ${r.layers} layers: ` + all.kinds.map((name, k) => [r.kinds[k], name]).filter(x => x[0] > 0).map(x => `${gib(x[0])} ${x[1]}`).join(", ") +
+        `; ${gib(r.peak_bytes)} at its peak, ${r.moment}${r.fits ? "" : ", too much"}`;
+      root.append(point(words, shown.length > 64 ? {tabindex: "-1"} : {}, ...bars));
       if (i % every === 0) root.append(s("text", {class: "soft", x: at + w / 2, y: height - 22, "text-anchor": "middle"}, r.rank));
     });
-    root.append(s("path", {class: "limit", d: `M44 ${y(usable)}H${width - 14}`}), s("text", {class: "soft", x: 2, y: height - 4}, "GiB; pipeline rank"));
+    root.append(s("path", {class: "limit", d: `M44 ${y(all.capacity / GIB)}H${width - 14}`}),
+      s("text", {class: "limit-text", x: width - 14, y: y(all.capacity / GIB) - 5, "text-anchor": "end"}, `capacity ${gib(all.capacity)}`));
+    root.append(s("text", {class: "soft", x: 2, y: height - 4}, "GiB; pipeline rank"));
     return root;
   });
+  const held = [...all.kinds.keys()].filter(k => all.ranks.some(r => r.kinds[k] > 0));
   const rank = choose("Rank", m.ranks.map(r => [String(r.rank), "rank " + r.rank]), value => { chosen = value; over.again(); });
   rank.select.value = chosen;
   const some = all.ranks.length < all.rank_count ? ` Shown: ${all.ranks.length} of ${number(all.rank_count)} ranks, evenly spaced, and the fullest.` : "";
@@ -482,9 +590,9 @@ function memorySection() {
     (m.together > 1 ? ` Of each ${m.together} moments the fullest is drawn.` : ""),
     h("div", {class: "controls"}, rank.field), over.at,
     h("h3", {}, "At the peak, by rank"), some ? h("p", {class: "small"}, some) : null, bars.at,
-    legend([["weights, gradients, optimizer", "states"], ["activations", "activations"], ["for a moment", "moment"]]),
-    h("details", {}, h("summary", {}, "As a table"), table(["rank", "layers", "states GiB", "activations GiB", "for a moment GiB", "peak GiB", "fits"],
-      all.ranks.map(r => [r.rank, r.layers, number(r.static_bytes / GIB, 2), number(r.kept_bytes / GIB, 2), number(r.moment_bytes / GIB, 2), number(r.peak_bytes / GIB, 2), pill(r.fits)])),
+    legend([...held.map(k => [all.kinds[k], MEMORY_COLOURS[k]]), ["reserve", "reserve"]]),
+    h("details", {}, h("summary", {}, "As a table, in GiB"), table(["rank", "layers", ...held.map(k => all.kinds[k]), "peak", "fits"],
+      all.ranks.map(r => [r.rank, r.layers, ...held.map(k => number(r.kinds[k] / GIB, 2)), number(r.peak_bytes / GIB, 2), pill(r.fits)])),
       h("p", {class: "muted small"}, MEMORY_WORDS)));
 }
 /** The same words as in report.txt. */
@@ -509,26 +617,15 @@ function waterfall(parts, name, totals) {
   }).at;
 }
 function stepSection() {
-  const w = D.waterfall, parts = w.parts.map(p => ({name: p.name, kind: p.kind, value: p.us}));
-  const totals = [{name: "pipeline", kind: "states", value: w.makespan_us}];
-  const children = [h("h3", {}, `The simulated pipeline, on rank ${w.rank}, which works most`)];
-  if (w.rest_us > 0) {
-    parts.push({name: "outside of it", kind: "communication", value: w.rest_us});
-    totals[0] = {name: "measured step", kind: "states", value: w.measured_us};
-  }
-  children.push(waterfall(parts, "How the step comes together", totals));
-  if (w.rest_us !== undefined) children.push(h("p", {class: "muted small"}, w.rest_us > 0
-    ? "Outside of it: what the measured step has beyond the simulated pipeline: data-parallel communication, the optimizer, and the error of predicted stage times."
-    : `The measured step (${time(w.measured_us)}) is shorter than the simulated pipeline: the stages are faster than the plan's efficiency says.`));
-  const q = D.predicted_step;
-  if (q) {
-    const shown = q.parts.filter(p => p.seconds > 0);
-    const kinds = {pipeline: "forward", exchange_exposed: "communication", slowest_device: "wait", optimizer: "weight-grad"};
-    children.push(h("h3", {}, `Predicted from the rates of ${q.machine}`),
-      waterfall(shown.map(p => ({name: p.name, kind: kinds[p.key] ?? "recompute", value: p.seconds * 1e6})), "The predicted step", [{name: "predicted step", kind: "states", value: q.seconds * 1e6}]),
-      h("p", {class: "muted small"}, `Rates: ${q.source}`));
-  }
-  section("step", "Step time", "How the parts add up to the whole.", ...children);
+  const w = D.waterfall, q = D.predicted_step, name = STEP_IS[w.whole_is];
+  const note = words => h("p", {class: "muted small"}, words);
+  const children = [waterfall(w.parts.map(p => ({name: p.name, kind: p.kind, value: p.us})), "How the step comes together", [{name, kind: "states", value: w.whole_us}])];
+  if (q) children.push(note(`Rates of ${q.machine}: ${q.source}`));
+  if (w.measured_us !== undefined) children.push(note(w.whole_is !== "measured"
+    ? `The measured step (${time(w.measured_us)}) is shorter than the ${name}: the device is faster than the plan says.`
+    : q ? "Beyond the prediction: what the measured step has and the rates do not explain."
+      : "Outside of the pipeline: what the measured step has beyond the simulated pipeline: data-parallel communication, the optimizer, and the error of predicted stage times."));
+  section("step", "Step time", `How the parts add up to the ${name}, on rank ${w.rank}, which works most.`, ...children);
 }
 function changesSection() {
   const c = D.changes, row = x => [x.what, time(x.step_seconds * 1e6), x === c.now ? "" : change(x.time), number(x.bytes / GIB, 1), pill(x.fits)];

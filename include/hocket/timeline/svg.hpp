@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <hocket/core/borrowed.hpp>
+#include <hocket/core/int128.hpp>
 #include <hocket/timeline/analysis.hpp>
+#include <hocket/timeline/detail/evenly_spaced.hpp>
 #include <hocket/timeline/detail/rows.hpp>
+#include <hocket/timeline/detail/svg_writing.hpp>
 #include <hocket/timeline/detail/writing.hpp>
+#include <hocket/timeline/time_bins.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -21,69 +27,51 @@ struct svg_options {
   bool seconds = false;                ///< axis in s, ms, µs or ns by ticks_per_second, instead of ticks
   std::string shade = "chunk";         ///< what the shades of a colour count
   borrowed<std::string> names{};       ///< what ids of spans stand for, shown where the pointer rests
+  /// With more spans, every lane is drawn as shares of its time instead of as bars (see to_svg): 30,000 bars are 5 to
+  /// 8 MiB, which viewers still open.
+  std::size_t most_bars = 30'000;
 };
 
 namespace detail {
 
-/// A colour as 0xRRGGBB.
-using colour = std::uint32_t;
-
-/// The fill of a bar: the hue tells the kind, the shade the chunk, light for the first and deep for the last.
-/// Hues stay apart for the common forms of colour blindness (forward blue, backward orange).
-/// @param chunk, chunks  which of how many shades; chunks >= 1
-[[nodiscard]] constexpr colour colour_of(activity kind, std::uint32_t chunk, std::uint32_t chunks) noexcept {
-  struct range {
-    colour light, deep;
-  };
-  constexpr range ranges[] = {
-      {0xa9ccf5, 0x1f5fb4},  // forward
-      {0xfcd29a, 0xd9731a},  // backward
-      {0xf9b8a6, 0xc8452f},  // input gradient
-      {0xbfe3b4, 0x3d8f4a},  // weight gradient
-      {0xa9ccf5, 0x1f5fb4},  // compute
-      {0xdcc3ee, 0x8444ae},  // communication
-      {0xf3c6dc, 0xb03a78},  // optimizer
-      {0xe6e8eb, 0xb8bdc5},  // wait
-      {0xd9d4c7, 0x8d8467},  // other
-      {0xf5ec9e, 0xb09b10},  // recompute
-  };
-  const range r = ranges[static_cast<std::size_t>(kind)];
-  const std::uint32_t steps = chunks > 1 ? chunks - 1 : 1, step = chunk < steps ? chunk : chunks > 1 ? steps : 0;
-  colour mixed = 0;
-  for (int shift = 16; shift >= 0; shift -= 8) {
-    const std::uint32_t from = r.light >> shift & 255u, to = r.deep >> shift & 255u;
-    mixed |= (from * (steps - step) + to * step) / steps << shift;
-  }
-  return mixed;
-}
-
-/// Black or white, whichever reads better on `fill` (relative luminance of ITU-R BT.601).
-[[nodiscard]] constexpr colour ink_on(colour fill) noexcept {
-  const std::uint32_t light = 299 * (fill >> 16 & 255u) + 587 * (fill >> 8 & 255u) + 114 * (fill & 255u);
-  return light > 140'000 ? 0x14202e : 0xffffff;
-}
-
-/// A coordinate in hundredths of a pixel, and a colour, as they are written.
-struct pixels {
-  std::int64_t hundredths;
+/// How a timeline with more spans than options.most_bars is drawn.
+struct svg_thinning {
+  std::vector<std::uint32_t> lanes;  ///< those that are drawn
+  std::size_t steps = 0;             ///< of time, in each lane; 0: spans are drawn as bars
 };
-inline void put(std::string& out, pixels x) { put_scaled(out, x.hundredths, 2); }
-struct hex {
-  colour c;
-};
-inline void put(std::string& out, hex h) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  out += '#';
-  for (int shift = 20; shift >= 0; shift -= 4) out += digits[h.c >> shift & 15u];
+/// A lane has about 500 bytes beside its steps, and a step 15 for each colour; a bar with its number 260.
+[[nodiscard]] inline svg_thinning thinning_of(const timeline& t, const svg_options& o) {
+  constexpr std::size_t lanes_for_bars = 24, steps_per_bar = 16, least_steps = 8;
+  if (t.spans().size() <= o.most_bars) return {evenly_spaced(t.lane_count(), t.lane_count() + 1), 0};
+  svg_thinning out{evenly_spaced(t.lane_count(), (std::max)(std::size_t{2}, o.most_bars / lanes_for_bars)), 0};
+  bool used[activity_count] = {};
+  for (const timeline::span& s : t.spans()) used[static_cast<std::size_t>(s.kind)] = true;
+  used[static_cast<std::size_t>(activity::wait)] = !t.changes().empty();  // the curve, as many steps as a colour
+  const auto colours = static_cast<std::size_t>(std::count(std::begin(used), std::end(used), true));
+  const std::size_t each = (std::max)(std::size_t{1}, colours) * out.lanes.size();
+  out.steps = (std::max)(least_steps, steps_per_bar * o.most_bars / each);
+  out.steps = (std::min)(out.steps, static_cast<std::size_t>((std::max)(o.width, 100u)));
+  return out;
+}
+/// What the picture leaves out; empty where it shows all.
+[[nodiscard]] inline std::string left_out_of(const timeline& t, const svg_options& o, const svg_thinning& thin) {
+  std::string out;
+  if (thin.steps == 0) return out;
+  put_all(out, t.spans().size(), " bars on ", t.lane_count(), " lanes are more than ", o.most_bars, ": ");
+  if (thin.lanes.size() < t.lane_count()) put_all(out, thin.lanes.size(), " evenly spaced lanes are drawn, each");
+  else out += "each lane is drawn";
+  put_all(out, " as ", thin.steps, " steps of time, in which the height of a colour is its share.");
+  return out;
 }
 
 /// Draws one timeline. Coordinates are whole hundredths of a pixel.
 class svg_writer {
  public:
   svg_writer(const timeline& t, const svg_options& o)
-      : t_(t), o_(o), rows_(rows_of(t)), levels_(levels_of(t)), uses_(lane_uses(t)) {
+      : t_(t), o_(o), rows_(rows_of(t)), levels_(levels_of(t)), uses_(lane_uses(t)), thin_(thinning_of(t, o)) {
     begin_ = t.begin();
     end_ = t.end();
+    makespan_ = end_ - begin_;
     for (const auto& m : t.marks()) end_ = m.at > end_ ? m.at : end_;
     if (end_ == begin_) end_ = begin_ + 1;
     std::size_t name = 4;
@@ -105,21 +93,28 @@ class svg_writer {
     subtitle_ = o.subtitle;
     if (subtitle_.empty()) {
       subtitle_ = "makespan ";
-      put_time(subtitle_, t_.makespan());
+      put_time(subtitle_, makespan_);
       put_all(subtitle_, " · idle ");
       put_share(subtitle_, idle_share());
     }
   }
 
   std::string operator()() {
-    out_.reserve(4'096 + rows_.spans.size() * 110);
+    out_.reserve(4'096 + (std::min)(rows_.spans.size(), o_.most_bars) * 110);
     const std::int64_t lane = 100 * static_cast<std::int64_t>(o_.lane_height), curve = t_.changes().empty() ? 0 : 2'000;
     const std::int64_t pitch = lane + curve + 1'000;
-    const std::int64_t top = 9'200 + legend(false), bottom = top + pitch * static_cast<std::int64_t>(t_.lane_count());
-    head(bottom + 5'600);
+    const std::int64_t top = 9'200 + legend(false),
+                       bottom = top + pitch * static_cast<std::int64_t>(thin_.lanes.size());
+    const std::string left_out = left_out_of(t_, o_, thin_);
+    head(bottom + 5'600 + (left_out.empty() ? 0 : 2'000));
+    if (!left_out.empty()) text(2'000, bottom + 6'000, "class=\"q\"", left_out);
     legend(true);
     axis(top - 600, bottom);
-    for (std::uint32_t l = 0; l < t_.lane_count(); ++l) draw_lane(l, top + pitch * l, lane, curve);
+    std::int64_t y = top;
+    for (const std::uint32_t l : thin_.lanes) {
+      draw_lane(l, y, lane, curve);
+      y += pitch;
+    }
     marks(top - 600, bottom);
     out_ += "</svg>\n";
     return std::move(out_);
@@ -174,7 +169,7 @@ class svg_writer {
   [[nodiscard]] std::int64_t idle_share() const noexcept {  // in thousandths
     double idle = 0;
     for (const auto& u : uses_) idle += static_cast<double>(u.idle);
-    const double all = static_cast<double>(t_.makespan()) * static_cast<double>(uses_.size());
+    const double all = static_cast<double>(makespan_) * static_cast<double>(uses_.size());
     return all > 0 ? static_cast<std::int64_t>(idle / all * 1'000 + 0.5) : 0;
   }
   static void put_share(std::string& out, std::int64_t thousandths) {
@@ -260,27 +255,60 @@ class svg_writer {
   void draw_lane(std::uint32_t lane, std::int64_t y, std::int64_t height, std::int64_t curve) {
     text(2'000, y + height / 2 + 420, "class=\"n\"", cut_text(t_.lane_name(lane), 36));
     rect(left_, y, right_ - left_, height, "fill=\"url(#idle)\"");
-    const std::int64_t row_height = height / rows_.row_count[lane];
-    std::int64_t covered_to = 0, tiny_from = 0;
-    for (std::size_t i = rows_.first[lane]; i < rows_.first[lane + 1]; ++i) {
-      const auto& [s, row, added] = rows_.spans[i];
-      const std::int64_t x = x_of(s.start), width = x_of(s.finish) - x;
-      // Thousands of spans narrower than a third of a pixel are one smear; drawing each only makes the file large.
-      if (width < 33 && rows_.row_count[lane] == 1) {
-        if (x + width <= covered_to) continue;
-        if (tiny_from + 33 > x + width && covered_to > 0) continue;
-        tiny_from = x;
-      }
-      covered_to = x + width;
-      bar(s, x, y + row * row_height, width < 33 ? 33 : width, row_height);
-    }
+    if (const std::size_t steps = steps_of(lane); steps > 0) draw_shares(lane, y, height, steps);
+    else draw_bars(lane, y, height);
     std::string words = "busy ";
-    const ticks whole = t_.makespan();
+    const ticks whole = makespan_;
     put_share(words, whole > 0 ? static_cast<std::int64_t>(
                                      static_cast<double>(uses_[lane].busy) / static_cast<double>(whole) * 1'000 + 0.5)
                                : 0);
     text(right_ + 1'000, y + height / 2 + 420, "class=\"q\"", words);
     if (curve > 0) draw_curve(lane, y + height + 200, curve);
+  }
+  void draw_bars(std::uint32_t lane, std::int64_t y, std::int64_t height) {
+    const std::int64_t row_height = height / rows_.row_count[lane];
+    for (const auto& [s, row, added] : spans_of(lane)) {
+      const std::int64_t x = x_of(s.start), width = x_of(s.finish) - x;
+      bar(s, x, y + row * row_height, (std::max)(width, least_width), row_height);
+    }
+  }
+  // 0: bars. Bars narrower than a third of a pixel are drawn as wide as that; where this would make the lane look
+  // busier by more than a hundredth of its length, shares of time tell the truth.
+  [[nodiscard]] std::size_t steps_of(std::uint32_t lane) const {
+    if (thin_.steps > 0) return thin_.steps;
+    if (rows_.row_count[lane] > 1) return 0;
+    std::int64_t added = 0;
+    for (const auto& p : spans_of(lane))
+      added += (std::max)(std::int64_t{0}, least_width - (x_of(p.span.finish) - x_of(p.span.start)));
+    return added * 100 > right_ - left_ ? static_cast<std::size_t>((right_ - left_) / 100) : 0;
+  }
+  // For each activity the area up to its share and those below it, the highest first: what is drawn over it leaves its
+  // own share. Idle time is what stays hatched.
+  void draw_shares(std::uint32_t lane, std::int64_t y, std::int64_t height, std::size_t steps) {
+    steps = static_cast<std::size_t>((std::min)(static_cast<ticks>(steps), end_ - begin_));
+    std::vector<time_bin> bins(steps);
+    fill_bins(spans_of(lane), begin_, end_, bins);
+    const auto edge = [&](std::size_t i) { return bin_edge(begin_, end_, steps, i); };
+    for (std::size_t k = activity_count; k-- > 0;) {
+      ticks all = 0;
+      for (const time_bin& bin : bins) all += bin.spent[k];
+      if (all == 0) continue;
+      const auto top = [&](std::size_t i) {
+        ticks sum = 0;
+        for (std::size_t below = 0; below <= k; ++below) sum += bins[i].spent[below];
+        const int128 length = edge(i + 1) - edge(i);  // whole numbers: the same bytes on every machine
+        return y + height - static_cast<std::int64_t>((int128{2 * height} * sum + length) / (2 * length));
+      };
+      put_steps(out_, steps, [&](std::size_t i) { return x_of(edge(i)); }, top, y + height);
+      const auto kind = static_cast<activity>(k);
+      put_all(out_, " fill=\"", hex{colour_of(kind, chunks_ - 1, chunks_)}, "\"><title>", to_string(kind), " ");
+      put_share(out_,
+                static_cast<std::int64_t>(1'000 * static_cast<double>(all) / static_cast<double>(makespan_) + 0.5));
+      out_ += " of the time</title></path>\n";
+    }
+  }
+  [[nodiscard]] std::span<const span_rows::placed> spans_of(std::uint32_t lane) const noexcept {
+    return std::span(rows_.spans).subspan(rows_.first[lane], rows_.first[lane + 1] - rows_.first[lane]);
   }
   void bar(const timeline::span& s, std::int64_t x, std::int64_t y, std::int64_t width, std::int64_t height) {
     const colour fill = colour_of(s.kind, s.chunk, chunks_);
@@ -314,13 +342,36 @@ class svg_writer {
              static_cast<std::int64_t>(static_cast<double>(value < 0 ? 0 : value) / static_cast<double>(peak_) *
                                        static_cast<double>(height));
     };
-    put_all(out_, "<path d=\"M", px(x_of(levels.front().at)), " ", px(y + height));
-    for (const level& l : levels) put_all(out_, "H", px(x_of(l.at)), "V", px(y_of(l.value)));
-    put_all(out_, "H", px(right_), "V", px(y + height),
-            "Z\" fill=\"#8fa3b8\" fill-opacity=\".38\" stroke=\"#5b7083\" stroke-width=\".9\"/>\n");
+    if (thin_.steps == 0) {
+      put_all(out_, "<path d=\"M", px(x_of(levels.front().at)), " ", px(y + height));
+      for (const level& l : levels) put_all(out_, "H", px(x_of(l.at)), "V", px(y_of(l.value)));
+      put_all(out_, "H", px(right_), "V", px(y + height), "Z\"");
+    } else {
+      const std::vector<std::int64_t> most = highest_of(levels, thin_.steps);
+      const auto x = [&](std::size_t i) { return x_of(bin_edge(begin_, end_, most.size(), i)); };
+      put_steps(out_, most.size(), x, [&](std::size_t i) { return y_of(most[i]); }, y + height);
+    }
+    out_ += " fill=\"#8fa3b8\" fill-opacity=\".38\" stroke=\"#5b7083\" stroke-width=\".9\"/>\n";
     std::string words(o_.quantity);
     put_all(words, " ", uses_[lane].peak);
     text(right_ + 1'000, y + height - 500, "class=\"q\"", words);
+  }
+  // The most that is held in each of so many steps of time.
+  [[nodiscard]] std::vector<std::int64_t> highest_of(const std::pmr::vector<level>& levels, std::size_t steps) const {
+    steps = static_cast<std::size_t>((std::min)(static_cast<ticks>(steps), end_ - begin_));
+    std::vector<std::int64_t> most(steps);
+    std::size_t next = 0;
+    std::int64_t held = 0;
+    for (std::size_t i = 0; i < steps; ++i) {
+      const ticks from = bin_edge(begin_, end_, steps, i), to = bin_edge(begin_, end_, steps, i + 1);
+      for (; next < levels.size() && levels[next].at <= from; ++next) held = levels[next].value;
+      most[i] = held;
+      for (; next < levels.size() && levels[next].at < to; ++next) {
+        held = levels[next].value;
+        most[i] = (std::max)(most[i], held);
+      }
+    }
+    return most;
   }
   // A label that would cover the one before it is left out.
   void marks(std::int64_t top, std::int64_t bottom) {
@@ -341,14 +392,17 @@ class svg_writer {
     }
   }
 
-  static constexpr std::size_t max_title = 200;  // of a name, in bytes: full scopes are long
+  static constexpr std::size_t max_title = 200;    // of a name, in bytes: full scopes are long
+  static constexpr std::int64_t least_width = 33;  // of a bar, in hundredths of a pixel
   const timeline& t_;
   const svg_options& o_;
   span_rows rows_;
   std::pmr::vector<std::pmr::vector<level>> levels_;
   std::pmr::vector<lane_use> uses_;
+  svg_thinning thin_;
   std::string out_;
-  ticks begin_ = 0, end_ = 1;
+  ticks begin_ = 0, end_ = 1;  // of the axis: marks are in it
+  ticks makespan_ = 0;
   std::int64_t left_ = 0, right_ = 0, peak_ = 0;
   std::uint32_t chunks_ = 1;
   std::int64_t margin_ = 9'800;  // right of the bars
@@ -363,13 +417,23 @@ class svg_writer {
 /// shaded by chunk, with the micro-batch in them; idle time is hatched. Under each lane is what it holds, if changes
 /// were added.
 /// The same timeline gives the same bytes on every machine. Names are escaped.
-/// Complexity: O(s log s); spans narrower than a third of a pixel are merged.
+///
+/// A lane whose bars are too narrow to see is drawn as shares of its time: in each step of time the height of a colour
+/// is the share of that activity, and what is left is idle. So are all lanes if there are more than `most_bars` spans,
+/// in so many steps that the picture is no larger than of that many bars. Of more than most_bars / 24 lanes so many are
+/// drawn: the first, the last, and others evenly between them. A sentence below the picture says so.
+/// Complexity: O(s log s + lanes · steps).
 ///
 ///     hocket::timeline t;
 ///     hocket::pipeline::simulate(plan, hocket::pipeline::costs{}, {.into = &t});
 ///     std::string picture = hocket::to_svg(t, {.title = "4 ranks, 2 chunks, 9 micro-batches"});
 [[nodiscard]] inline std::string to_svg(const timeline& t, const svg_options& options = {}) {
   return detail::svg_writer(t, options)();
+}
+
+/// The sentence that to_svg writes below the picture if it has more than `most_bars` spans; empty otherwise. O(s).
+[[nodiscard]] inline std::string left_out_of_svg(const timeline& t, const svg_options& options = {}) {
+  return detail::left_out_of(t, options, detail::thinning_of(t, options));
 }
 
 }  // namespace hocket::inline HOCKET_ABI

@@ -8,26 +8,15 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "dice.hpp"
 #include "scarce_memory.hpp"
 
 using hocket::activity;
 using hocket::ticks;
 using hocket::timeline;
+using hocket_test::dice;
 using hocket_test::scarce_memory;
 using hocket_test::until_it_succeeds;
-
-namespace {
-
-/// A small generator of our own, so that every platform sees the same cases.
-struct dice {
-  std::uint64_t state = 1;
-  std::uint32_t roll(std::uint32_t below) {
-    state = state * 6'364'136'223'846'793'005u + 1'442'695'040'888'963'407u;
-    return static_cast<std::uint32_t>(state >> 33) % below;
-  }
-};
-
-}  // namespace
 
 TEST_CASE("append changes nothing when memory runs out", "[timeline]") {
   timeline other;

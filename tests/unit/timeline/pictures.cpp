@@ -2,6 +2,9 @@
 #include <hocket/timeline.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -79,6 +82,58 @@ bool balanced_json(std::string_view json) {
     }
   }
   return open.empty() && !text;
+}
+
+/// The area that a path "M… …V…H…V…Z" of steps covers above its bottom, in square pixels.
+double area_of(std::string_view path) {
+  const auto number = [&](std::size_t& at) {
+    std::size_t used = 0;
+    const double value = std::stod(std::string(path.substr(at, 16)), &used);
+    at += used;
+    return value;
+  };
+  std::size_t at = 1;
+  double x = number(at), y = number(at), area = 0;
+  const double bottom = y;
+  while (path[at] != 'Z') {
+    const char what = path[at++];
+    const double next = number(at);
+    if (what == 'H') area += (next - x) * (bottom - y);
+    (what == 'H' ? x : y) = next;
+  }
+  return area;
+}
+
+/// Areas of the shares of time in a picture: of each lane the first, which has those of all activities.
+std::vector<double> busy_areas(std::string_view svg) {
+  std::vector<double> areas;
+  bool first = true;
+  for (std::size_t at = 0; at < svg.size();) {
+    const std::size_t end = svg.find('\n', at);
+    const std::string_view line = svg.substr(at, end - at);
+    at = end + 1;
+    if (line.find("url(#idle)") != std::string_view::npos) first = true;
+    if (!line.starts_with("<path d=") || line.find("<title>") == std::string_view::npos || !first) continue;
+    areas.push_back(area_of(line.substr(9)));
+    first = false;
+  }
+  return areas;
+}
+
+/// Lanes that work in one part of their time, and that part begins later lane by lane.
+timeline many_ranks(std::uint32_t lanes, std::int32_t passes) {
+  timeline t;
+  for (std::uint32_t l = 0; l < lanes; ++l) {
+    t.add_lane("rank " + std::to_string(l));
+    for (std::int32_t j = 0; j < passes; ++j) {
+      const hocket::ticks at = hocket::ticks{37} * l + hocket::ticks{61} * j;
+      t.add({.start = at, .finish = at + 10, .lane = l, .kind = activity::forward, .micro_batch = j});
+      t.add({.start = at + 10, .finish = at + 30, .lane = l, .kind = activity::backward, .micro_batch = j});
+      t.add_change({.at = at, .lane = l, .by = 1 + j % 3});
+      t.add_change({.at = at + 30, .lane = l, .by = -1 - j % 3});
+    }
+  }
+  return t;
 }
 
 const std::string hostile = "</svg><script>\"'&\\\n\x01";
@@ -386,4 +441,71 @@ TEST_CASE("names that are not UTF-8, or are cut, leave pictures and traces reada
   for (const std::string& text : {svg, json})
     for (const char* broken : {"\xe9\"", "\xc0", "\xed\xa0", "\xef\xbf\xbf", "\xf4\x90", "\xff"})
       CHECK(count(text, broken) == 0);
+}
+
+TEST_CASE("SVG: bars too narrow to see become shares of time, and idle time stays idle", "[timeline]") {
+  timeline t;
+  t.add_lane("rank 0");
+  for (hocket::ticks i = 0; i < 8'000; ++i) t.add({.start = 100 * i, .finish = 100 * i + 15, .lane = 0});
+  const std::string svg = hocket::to_svg(t);
+  CHECK(well_formed(svg));
+  CHECK(count(svg, ">busy 15 %<") == 1);
+  CHECK(count(svg, "<title>compute 15 % of the time</title>") == 1);
+  const auto areas = busy_areas(svg);
+  REQUIRE(areas.size() == 1);
+  const double whole = 30 * (1400 - 98 - 22 - 8 * 6);  // lane_height by what is left of the width
+  CHECK(areas[0] / whole > 0.145);
+  CHECK(areas[0] / whole < 0.155);
+  CHECK(hocket::left_out_of_svg(t).empty());
+}
+
+TEST_CASE("SVG: a thousand ranks fit into 8 MiB, and each is as busy as it is", "[timeline]") {
+  const timeline t = many_ranks(1'024, 24);
+  const std::string svg = hocket::to_svg(t);
+  CHECK(svg.size() <= 8 << 20);
+  CHECK(well_formed(svg));
+  const std::string sentence = hocket::left_out_of_svg(t);
+  CHECK(sentence.starts_with("49152 bars on 1024 lanes are more than 30000: each lane is drawn as "));
+  CHECK(count(svg, sentence) == 1);
+  const auto areas = busy_areas(svg), uses = [&] {
+    std::vector<double> busy;
+    for (const auto& u : hocket::lane_uses(t)) busy.push_back(static_cast<double>(u.busy));
+    return busy;
+  }();
+  REQUIRE(areas.size() == 1'024);
+  double most = 0;
+  const double whole = 30 * (1400 - 22 - 8 * 9 - (6.4 * 13 + 12)), makespan = static_cast<double>(t.makespan());
+  for (std::size_t l = 0; l < areas.size(); ++l)
+    most = (std::max)(most, std::abs(areas[l] / whole - uses[l] / makespan));
+  CHECK(most < 0.005);
+  // More lanes than a picture has room for: the first, the last, and others between them.
+  const std::string some = hocket::to_svg(many_ranks(300, 4), {.most_bars = 240});
+  CHECK(count(some, "class=\"n\"") == 10);
+  CHECK(count(some, ">rank 0<") == 1);
+  CHECK(count(some, ">rank 299<") == 1);
+  CHECK(count(some, "2400 bars on 300 lanes are more than 240: 10 evenly spaced lanes are drawn, each as ") == 1);
+  CHECK(hocket::left_out_of_svg(many_ranks(2, 4), {.most_bars = 16}).empty());
+}
+
+TEST_CASE("a trace of too many events has whole lanes, and says so", "[timeline]") {
+  const timeline t = many_ranks(100, 25);  // 50 spans and 50 changes a lane
+  const std::string all = hocket::to_chrome_trace(t), some = hocket::to_chrome_trace(t, {.most_events = 1'099});
+  CHECK(count(all, "\"ph\":\"X\"") + count(all, "\"ph\":\"C\"") == 10'000);
+  CHECK(count(all, "otherData") == 0);
+  CHECK(balanced_json(some));
+  CHECK(count(some, "\"ph\":\"X\"") == 500);
+  CHECK(count(some, "\"ph\":\"C\"") == 500);
+  CHECK(count(some, "\"name\":\"rank 0\"") == 1);
+  CHECK(count(some, "\"name\":\"rank 99\"") == 1);
+  const std::string sentence = hocket::left_out_of_chrome_trace(t, {.most_events = 1'099});
+  CHECK(sentence == "10000 events on 100 lanes are more than 1099: here are all of 10 lanes, evenly spaced.");
+  CHECK(count(some, sentence) == 2);
+  const std::string first = hocket::to_chrome_trace(t, {.most_events = 60});
+  CHECK(balanced_json(first));
+  CHECK(count(first, "\"ph\":\"X\"") == 30);
+  CHECK(count(first, "\"ph\":\"C\"") == 30);
+  CHECK(count(first, ": here are the first 30 spans of lane 0.") == 2);
+  CHECK(hocket::left_out_of_chrome_trace(t, {.most_events = 10'000}).empty());
+  CHECK(hocket::left_out_of_chrome_trace(timeline{}, {.most_events = 0}).empty());
+  CHECK(balanced_json(hocket::to_chrome_trace(t, {.most_events = 0})));
 }

@@ -64,12 +64,18 @@ struct memory_peak {
   rational workspace_bytes;    ///< buffers of the framework
   rational at_loss_bytes;      ///< more, while the loss is computed (last rank)
   rational at_backward_bytes;  ///< more, inside the backward pass of a layer
+  /// Of at_loss_bytes and of at_backward_bytes: what collectives gather and reduce, whole weights and whole gradients.
+  rational gathered_at_loss_bytes, gathered_at_backward_bytes;
   [[nodiscard]] constexpr peak_moment moment() const noexcept {
     return at_backward_bytes < at_loss_bytes ? peak_moment::loss : peak_moment::backward;
   }
   /// What lives at that moment only.
   [[nodiscard]] constexpr rational transient_bytes() const noexcept {
     return moment() == peak_moment::loss ? at_loss_bytes : at_backward_bytes;
+  }
+  /// Of that, what collectives gather and reduce.
+  [[nodiscard]] constexpr rational gathered_bytes() const noexcept {
+    return moment() == peak_moment::loss ? gathered_at_loss_bytes : gathered_at_backward_bytes;
   }
   [[nodiscard]] constexpr rational total_bytes() const noexcept {
     return static_bytes + kept_bytes + workspace_bytes + transient_bytes();
@@ -100,7 +106,7 @@ namespace detail {
              head = rank_total(head_transient_terms, numbers), shards = rank_total(transient_terms, numbers);
   for (const auto* r : {&buffers, &loss, &head, &shards})
     if (!*r) return r->error();
-  return memory_peak{*fixed, *kept, *buffers, *loss + *head, *shards + moment + layers.again};
+  return memory_peak{*fixed, *kept, *buffers, *loss + *head, *shards + moment + layers.again, *head, *shards};
 }
 
 }  // namespace detail

@@ -169,6 +169,18 @@ inline void add_expert_sizes(std::vector<step_change>& all, const step_problem& 
   return all;
 }
 
+/// Plans a changed step. Schedules are searched for only where the usual one comes near: no search wins much more.
+[[nodiscard]] inline result<step_plan> plan_change(const step_problem& q, const planned_change& now) {
+  constexpr double near = 1.05;
+  constexpr plan_options quick{.record = false, .effort = split_effort::quick};
+  if (q.schedule.name != "search") return plan_step(q, quick);
+  step_problem usual = q;
+  usual.schedule = usual_choice(q.parallel);
+  auto plan = plan_step(usual, quick);
+  if (!plan || seconds_of(*plan) / tokens_of(q) > near * now.seconds_per_token) return plan;
+  return plan_step(q, quick);
+}
+
 /// What changes_of leaves out for want of something in the problem.
 [[nodiscard]] inline std::vector<std::string> not_tried(const step_problem& q) {
   if (q.measured)
@@ -279,7 +291,7 @@ inline void try_offload(tried_changes& out, const step_problem& q) {
       continue;
     }
     room -= actions;
-    const auto planned = plan_step(changed, {.record = false, .quick_split = true});
+    const auto planned = detail::plan_change(changed, out.now);
     if (!planned) {
       ++out.refused;
       continue;

@@ -177,8 +177,9 @@ class sizes_chooser {
 
  private:
   struct candidate {
-    double bound;
     step_problem q;
+    double seconds;  ///< with the best levels on even stages; a bound if that does not fit
+    bool fits;
   };
 
   [[nodiscard]] result<strategy_plan> search(const cost::device_memory& memory, const strategy_space& space) const {
@@ -200,28 +201,49 @@ class sizes_chooser {
     return joined(std::move(parts));
   }
 
-  /// Plans candidates in the order of their bounds, until no later one can be shorter.
+  /// The problem of a strategy. A schedule is searched for once the sizes stand.
+  [[nodiscard]] step_problem usual(const strategy& s) const {
+    step_problem out = with_sizes(q_, s);
+    if (out.schedule.name == "search") out.schedule = usual_choice(out.parallel);
+    return out;
+  }
+
+  /// Plans a candidate, and takes it if it fits and is shorter than what was taken.
+  /// @return its step; nothing if it does not fit
+  [[nodiscard]] std::optional<double> try_one(const step_problem& q, split_effort effort) {
+    const auto plan = plan_step(q, {.record = false, .effort = effort});
+    if (!plan || !plan->step || !plan->fits(q_.memory)) return std::nullopt;
+    const seconds step = plan->step->step_time();
+    if (!out_.chosen || step < out_.step_time) {
+      out_.step_time = step;
+      out_.memory = bytes_up(plan->fullest().peak.total_bytes());
+      out_.chosen = q;
+      out_.chosen->schedule = q_.schedule;
+    }
+    return step.count();
+  }
+
+  /// Plans all candidates on even stages, and if the split is open the most promising of them with one of their own.
   void plan(const std::vector<strategy>& strategies) {
+    constexpr int most_split = 6;
     std::vector<candidate> all;
     for (const strategy& s : strategies) {
-      step_problem one = with_sizes(q_, s);
-      const double bound = least_step(one);
-      all.push_back({bound, std::move(one)});
-    }
-    std::stable_sort(all.begin(), all.end(), [](const candidate& a, const candidate& b) { return a.bound < b.bound; });
-    for (candidate& each : all) {
-      if (out_.chosen && each.bound >= out_.step_time.count()) break;
-      if (passes_of_step(each.q) > most_recorded) continue;
+      step_problem q = usual(s);
+      if (passes_of_step(q) > most_recorded) continue;
+      const double bound = least_step(q);
+      if (!q_.search_split && out_.chosen && bound >= out_.step_time.count()) continue;
       ++out_.planned;
-      step_problem usual = each.q;  // a schedule is searched for once the sizes stand
-      if (usual.schedule.name == "search") usual.schedule = usual_choice(usual.parallel);
-      const auto plan = plan_step(usual, {.record = false, .quick_split = true});
-      if (!plan || !plan->step || !plan->fits(q_.memory)) continue;
-      ++out_.planned_that_fit;
-      if (out_.chosen && !(plan->step->step_time() < out_.step_time)) continue;
-      out_.step_time = plan->step->step_time();
-      out_.memory = bytes_up(plan->fullest().peak.total_bytes());
-      out_.chosen = std::move(each.q);
+      const std::optional<double> step = try_one(q, split_effort::levels);
+      out_.planned_that_fit += step ? 1 : 0;
+      all.push_back({std::move(q), step.value_or(bound), step.has_value()});
+    }
+    if (!q_.search_split) return;
+    std::stable_sort(all.begin(), all.end(), [](const candidate& a, const candidate& b) {
+      return a.fits != b.fits ? a.fits : a.seconds < b.seconds;
+    });
+    for (int split = 0; const candidate& each : all) {
+      if (split == most_split) break;
+      split += try_one(each.q, split_effort::quick) ? 1 : 0;
     }
   }
 

@@ -260,10 +260,12 @@ template <class Seconds>
   else if (q.measured) out.why_even = "stage times are measured, not those of layers";
   if (!out.why_even.empty() && q.split.empty()) return out;
   if (!out.why_even.empty()) return error{errc::contradictory_field}.with("a split: " + out.why_even);
-  detail::split_finder find(q, held, schedule, how.quick_split);
+  detail::split_finder find(q, held, schedule, how.effort != split_effort::full);
+  const auto dealt = cost::dealt_stages(q.model, q.parallel);
+  if (!dealt) return dealt.error();
   if (const auto ok = find.prepare(); !ok) return ok.error();
   result<split_plan> plan = error{errc::does_not_fit};
-  if (q.on) plan = find.solve(q.split);
+  if (q.on) plan = find.solve(q.split.empty() && how.effort == split_effort::levels ? *dealt : q.split);
   if (!plan && q.split.empty()) {
     out.why_even = "no split fits: " + message(plan.error());
     return out;
@@ -275,9 +277,7 @@ template <class Seconds>
   const result<double> time = seconds_of(*out.split);
   if (!time) return time.error();
   out.split->step_seconds = *time;
-  if (how.quick_split) return out;
-  const auto dealt = cost::dealt_stages(q.model, q.parallel);
-  if (!dealt) return dealt.error();
+  if (how.effort != split_effort::full) return out;
   auto of_even = find.solve(*dealt);
   if (!of_even) return out;
   auto other = find.named(*std::move(of_even));

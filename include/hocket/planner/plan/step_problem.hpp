@@ -66,10 +66,17 @@ struct step_problem {
   [[nodiscard]] bool timed_by_machine() const noexcept { return on && !measured; }
 };
 
+/// How long an open split is looked for. Sizes are compared by the quick ones; the best of them is planned in full.
+enum class split_effort : std::uint8_t {
+  levels,  ///< the even split, with the best levels
+  quick,   ///< few splits
+  full     ///< as many as solve(split_problem, schedule) takes
+};
+
 /// How a step is planned.
 struct plan_options {
-  bool record = true;        ///< keeps the timeline
-  bool quick_split = false;  ///< looks at few splits: to compare sizes, before the best of them is planned
+  bool record = true;  ///< keeps the timeline
+  split_effort effort = split_effort::full;
 };
 
 /// Time of one boundary tensor from a pipeline rank to the next. Complexity: O(runs of equal layers).
