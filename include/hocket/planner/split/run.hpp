@@ -23,8 +23,8 @@ struct split_run {
 };
 
 /// Whether a run goes with a problem that passed check(). Errors: errc::out_of_range for a hop or a time below 0 or
-/// beyond 2^50 ns, for another number of times than stages, and unless 0 <= 2 · forward_parts <= whole_parts <= 4,096;
-/// errc::invalid_argument, naming the rank, if times besides do not add up to the rank's. O(stages).
+/// beyond 2^50 ns, and for another number of times than stages. The same unless 0 <= 2 · forward_parts <= whole_parts
+/// <= 4,096. errc::invalid_argument, naming the rank, if times besides do not add up to the rank's. O(stages).
 [[nodiscard]] inline result<void> check(const split_problem& q, const split_run& how) {
   constexpr std::int64_t max_parts = 4096;
   if (const auto ok = detail::check_field(how.hop.count(), "hop"); !ok) return ok;

@@ -85,10 +85,10 @@ template <pipeline::schedule S>
 
 }  // namespace detail
 
-/// The split and levels that fit the memory of each rank with the shortest step of the schedule that runs them, as
-/// pipeline::simulate tells it: `step_time` is the makespan of one step, whatever `problem.goal` says, and
-/// `lower_bound` one on every split, from paths through the run that dwell on one rank. `proved` says that they are
-/// equal. Plans are found by moves of cuts and levels, each of them simulated unless a path of an earlier run already
+/// The split and levels that fit the memory of each rank with the shortest step of the schedule that runs them.
+/// `step_time` is the makespan of one step as pipeline::simulate tells it, whatever `problem.goal` says. `lower_bound`
+/// holds for every split: it comes from paths through the run that dwell on one rank. `proved` says that they are
+/// equal. Plans are found by moves of cuts and levels. Each move is simulated unless a path of an earlier run already
 /// tells that it is too long. All decisions are made in integers, so that every machine finds the same plan.
 /// @param schedule  `problem.in_flight` is in_flight_profile::make(schedule), or make_pairs
 /// @param how       hops, and what stands on each stage besides its layers

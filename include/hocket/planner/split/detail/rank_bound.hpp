@@ -9,8 +9,9 @@
 
 namespace hocket::inline HOCKET_ABI::planner::detail {
 
-/// Least value of common · Σ extra + max load over all ways to give the layers to the ranks, exactly: E(M), the least
-/// extra time with no load above M, is a shortest path over the ranks, and M one of the loads that parts have.
+/// Least value of common · Σ extra + max load over all ways to give the layers to the ranks. It is exact: E(M), the
+/// least extra time with no load above M, is a shortest path over the ranks. M need only be one of the loads that parts
+/// have.
 class rank_bound {
  public:
   /// @param parts   row_parts or bag_parts
