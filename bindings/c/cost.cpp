@@ -20,7 +20,9 @@ std::string planned_step(const char* plan_json, const char* model_json) {
     hocket_cli::fail("plan: \"graph\" names a file, and this function reads none: leave it out");
   hocket_cli::plan_input in = hocket_cli::read_plan(plan, "plan", named);
   hocket_cli::settle(in);
-  return hocket_cli::plan_as_json(in, hocket_cli::plan_step(in));
+  const hocket_cli::step_plan step = hocket_cli::plan_step(in);
+  const hocket_cli::schedule_comparison schedules = hocket_cli::compare_schedules(in);
+  return hocket_cli::plan_as_json(in, step, schedules, hocket_cli::try_changes(in, step, schedules));
 }
 }  // namespace
 

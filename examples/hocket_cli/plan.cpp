@@ -96,7 +96,7 @@ void plan(const options& o) {
 
   std::vector<named_data> files;
   const auto write = [&](const char* name, std::string data) { files.push_back({name, std::move(data)}); };
-  std::string text = plan_as_text(in, p), json = plan_as_json(in, p);
+  std::string text = plan_as_text(in, p), json = plan_as_json(in, p, schedules, tried);
   std::size_t figures = text.find("\nCost\n") + 1;  // those that people look for; every term stands in the report
   drawings drawn = draw(in, p.timeline);
   const std::string said = said_of(tried) + drawn.left_out;

@@ -128,14 +128,17 @@ void read_devices(plan_input& in, const json_object& v, bool searched) {
 }
 
 void read_schedule(plan_input& in, const json_object& pipeline) {
-  const auto word = [&](const char* key, std::initializer_list<std::string_view> names, const std::string& otherwise) {
-    return pipeline.has(key) ? std::string(names.begin()[pipeline.choice(key, names)]) : otherwise;
+  const auto word = [&](const char* key, std::span<const std::string_view> names, const std::string& otherwise) {
+    return pipeline.has(key) ? std::string(names[pipeline.choice(key, names)]) : otherwise;
   };
-  in.schedule.name = word("schedule", {"1f1b", "gpipe", "interleaved", "search"}, "search");
+  std::vector<std::string_view> names(std::begin(hocket::pipeline::schedule_names),
+                                      std::end(hocket::pipeline::schedule_names));
+  names.emplace_back("search");
+  in.schedule.name = word("schedule", names, "search");
   for (const char* key : {"groups", "kappa"})
     if (in.schedule.name == "search" && pipeline.has(key))
       pipeline.fail_at(key, "needs a \"schedule\": none is searched for");
-  in.schedule.groups = word("groups", {"balanced", "last", "first", "paper", "least-memory"}, in.schedule.groups);
+  in.schedule.groups = word("groups", hocket::planner::compared_groups, in.schedule.groups);
   in.schedule.kappa = static_cast<std::uint32_t>(pipeline.integer_or("kappa", 0, 1, 2));
   if (pipeline.has("forward_us") != pipeline.has("backward_us"))
     pipeline.fail_at(pipeline.has("forward_us") ? "backward_us" : "forward_us",

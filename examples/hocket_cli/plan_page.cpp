@@ -247,42 +247,6 @@ ordered_json cost_of(const plan_input& in, const step_plan& p) {
   return out;
 }
 
-ordered_json schedules_of(const schedule_comparison& all) {
-  ordered_json list = ordered_json::array();
-  for (const compared_schedule& x : all.rows)
-    list.push_back({{"schedule", x.schedule},
-                    {"groups", x.groups},
-                    {"chunks", x.chunks},
-                    {"micro_batches", x.micro_batches},
-                    {"makespan_us", us(x.makespan)},
-                    {"lower_bound_us", us(x.lower_bound)},
-                    {"bytes", x.bytes},
-                    {"peak_in_flight", x.peak},
-                    {"fits", x.fits},
-                    {"pareto", x.best}});
-  return {{"rows", std::move(list)}, {"impossible", all.impossible}, {"left_out", all.left_out}};
-}
-
-ordered_json changes_of(const tried_changes& tried) {
-  const auto as_json = [&](const planned_change& x) {
-    return ordered_json{{"what", x.what},
-                        {"family", x.family},
-                        {"step_seconds", x.step_seconds},
-                        {"time", x.seconds_per_token / tried.now.seconds_per_token - 1},
-                        {"bytes", x.bytes},
-                        {"fits", x.fits}};
-  };
-  ordered_json all = ordered_json::array();
-  for (const planned_change& x : tried.possible) all.push_back(as_json(x));
-  return {{"now", as_json(tried.now)},
-          {"all", std::move(all)},
-          {"best", tried.best},
-          {"refused", tried.refused},
-          {"left_out", tried.left_out},
-          {"not_tried", tried.not_tried},
-          {"nothing_fits", tried.nothing_fits()}};
-}
-
 ordered_json tiles_of(const plan_input& in, const step_plan& p) {
   ordered_json out = tiling_answer(*p.tiles);
   out["rows"] = in.fused->axis.rows;
@@ -307,10 +271,10 @@ ordered_json document(const plan_input& in, const step_plan& p, const schedule_c
                       {"memory", memory_of(in, p)},
                       {"waterfall", waterfall_of(in, p)},
                       {"pipeline", pipeline_of(in, p)},
-                      {"changes", changes_of(tried)},
+                      {"changes", changes_as_json(in, tried)},
                       {"timeline", timeline_as_json(p.timeline)},
                       {"memory_over_time", memory_over_time(in, p)},
-                      {"schedules", schedules_of(schedules)},
+                      {"schedules", schedules_as_json(schedules)},
                       {"cost", cost_of(in, p)}};
   if (p.graph) out["graph"] = graph_of(in, *p.graph);
   if (has_predicted_step(p)) out["predicted_step"] = predicted_step_as_json(in, p);

@@ -356,6 +356,76 @@ nlohmann::ordered_json predicted_step_as_json(const plan_input& in, const step_p
           {"parts", std::move(parts)}};
 }
 
+namespace {
+/// What to write into the plan file for a change, as a JSON merge patch (RFC 7396); null if no file says it.
+nlohmann::ordered_json edit_of(const plan_input& in, const planned_change& x) {
+  if (x.what == planner::offload_change) return nullptr;
+  nlohmann::ordered_json out = nlohmann::ordered_json::object();
+  struct size {
+    const char* key;
+    std::int64_t cost::parallel::* member;
+  };
+  constexpr size sizes[] = {{"tp", &cost::parallel::tp},  {"pp", &cost::parallel::pp}, {"vp", &cost::parallel::vp},
+                            {"dp", &cost::parallel::dp},  {"cp", &cost::parallel::cp}, {"ep", &cost::parallel::ep},
+                            {"etp", &cost::parallel::etp}};
+  for (const size& each : sizes)
+    if (x.parallel.*each.member != in.parallel.*each.member) out["parallel"][each.key] = x.parallel.*each.member;
+  constexpr const char* levels[] = {"none", "selective", "full"};
+  if (x.parallel.recompute != in.parallel.recompute || x.family == "recompute")
+    out["parallel"]["recompute"] = levels[static_cast<std::size_t>(x.parallel.recompute)];
+  if (x.parallel.zero != in.parallel.zero) out["parallel"]["zero"] = static_cast<int>(x.parallel.zero);
+  if (x.micro_batch != in.training.micro_batch) out["training"]["micro_batch"] = x.micro_batch;
+  if (x.global_batch != in.training.global_batch) out["training"]["global_batch"] = x.global_batch;
+  if (!(x.schedule == in.schedule)) {
+    nlohmann::ordered_json& to = out["pipeline"];
+    const bool grouped = x.schedule.name == "interleaved";
+    to["schedule"] = x.schedule.name;
+    to["groups"] = grouped ? nlohmann::ordered_json(x.schedule.groups) : nullptr;
+    to["kappa"] = grouped && x.schedule.kappa > 0 ? nlohmann::ordered_json(x.schedule.kappa) : nullptr;
+  }
+  return out;
+}
+}  // namespace
+
+nlohmann::ordered_json schedules_as_json(const schedule_comparison& all) {
+  using nlohmann::ordered_json;
+  ordered_json list = ordered_json::array();
+  for (const compared_schedule& x : all.rows)
+    list.push_back({{"schedule", x.schedule},
+                    {"groups", x.groups},
+                    {"chunks", x.chunks},
+                    {"micro_batches", x.micro_batches},
+                    {"makespan_us", static_cast<double>(x.makespan) / 1e3},
+                    {"lower_bound_us", static_cast<double>(x.lower_bound) / 1e3},
+                    {"bytes", x.bytes},
+                    {"peak_in_flight", x.peak},
+                    {"fits", x.fits},
+                    {"pareto", x.best}});
+  return {{"rows", std::move(list)}, {"impossible", all.impossible}, {"left_out", all.left_out}};
+}
+
+nlohmann::ordered_json changes_as_json(const plan_input& in, const tried_changes& tried) {
+  using nlohmann::ordered_json;
+  const auto as_json = [&](const planned_change& x) {
+    return ordered_json{{"what", x.what},
+                        {"family", x.family},
+                        {"step_seconds", x.step_seconds},
+                        {"time", x.seconds_per_token / tried.now.seconds_per_token - 1},
+                        {"bytes", x.bytes},
+                        {"fits", x.fits},
+                        {"edit", edit_of(in, x)}};
+  };
+  ordered_json all = ordered_json::array();
+  for (const planned_change& x : tried.possible) all.push_back(as_json(x));
+  return {{"now", as_json(tried.now)},
+          {"all", std::move(all)},
+          {"best", tried.best},
+          {"refused", tried.refused},
+          {"left_out", tried.left_out},
+          {"not_tried", tried.not_tried},
+          {"nothing_fits", tried.nothing_fits()}};
+}
+
 std::string plan_as_text(const plan_input& in, const step_plan& p) {
   std::string out;
   line(out, "%s", in.title.c_str());
@@ -375,7 +445,8 @@ std::string plan_as_text(const plan_input& in, const step_plan& p) {
   return out + "Cost\n" + report_as_text(p.cost, p.cost_context);
 }
 
-std::string plan_as_json(const plan_input& in, const step_plan& p) {
+std::string plan_as_json(const plan_input& in, const step_plan& p, const schedule_comparison& schedules,
+                         const tried_changes& tried) {
   using nlohmann::ordered_json;
   ordered_json out;
   out["version"] = 1;
@@ -401,6 +472,8 @@ std::string plan_as_json(const plan_input& in, const step_plan& p) {
   out["memory_reserve_bytes"] = in.memory.reserve.count();
   out["memory"] = std::move(memory);
   if (p.tiles) out["fused_operator"] = tiling_answer(*p.tiles);
+  out["changes"] = changes_as_json(in, tried);
+  out["schedules"] = schedules_as_json(schedules);
   // The cost report prints its own JSON, because FLOPs of a step need more digits than a double has.
   std::string text = out.dump(1);
   text.erase(text.find_last_of('}'));

@@ -90,7 +90,14 @@ std::vector<named_part> predicted_step_parts(const plan_input& in, const step_pl
 double tokens_per_second_per_device(const plan_input& in, double step_seconds);
 
 std::string plan_as_text(const plan_input& in, const step_plan& plan);
-std::string plan_as_json(const plan_input& in, const step_plan& plan);
+/// @param schedules  of compare_schedules()
+/// @param tried  of try_changes()
+std::string plan_as_json(const plan_input& in, const step_plan& plan, const schedule_comparison& schedules,
+                         const tried_changes& tried);
+/// The comparison and the changes, as report.json and the page have them. Each change says what to write into the plan
+/// file for it.
+nlohmann::ordered_json schedules_as_json(const schedule_comparison& all);
+nlohmann::ordered_json changes_as_json(const plan_input& in, const tried_changes& tried);
 /// The predicted step with its parts, as report.json and the page have it.
 nlohmann::ordered_json predicted_step_as_json(const plan_input& in, const step_plan& p);
 

@@ -24,6 +24,10 @@ struct planned_change {
   double seconds_per_token = 0;  ///< of the whole job: what is compared
   std::int64_t bytes = 0;        ///< on the fullest rank
   bool fits = false;
+  // What the changed step says: set it in the problem, and plan_step gives the figures above.
+  cost::parallel parallel{};
+  std::int64_t micro_batch = 1, global_batch = 1;
+  schedule_choice schedule{};
 };
 /// The answer of try_changes.
 struct tried_changes {
@@ -66,6 +70,10 @@ struct step_change {
   out.seconds_per_token = out.step_seconds / tokens_of(q);
   out.bytes = bytes_up(plan.fullest().peak.total_bytes()).count();
   out.fits = plan.fits(q.memory);
+  out.parallel = q.parallel;
+  out.micro_batch = q.training.micro_batch;
+  out.global_batch = q.training.global_batch;
+  out.schedule = q.schedule;
   return out;
 }
 
@@ -146,10 +154,31 @@ inline void add_expert_sizes(std::vector<step_change>& all, const step_problem& 
   }
 }
 
-[[nodiscard]] inline std::vector<step_change> changes_of(const step_problem& q, std::int64_t devices_per_node) {
+/// The other schedules: all with as many chunks, and the best with other numbers of them.
+inline void add_other_schedules(std::vector<step_change>& all, const step_problem& q,
+                                const schedule_comparison& others) {
+  for (const compared_schedule& x : others.rows) {
+    const bool as_many = x.chunks == q.parallel.vp;
+    if (x.micro_batches != q.micro_batches() || !(as_many || x.best)) continue;
+    if (as_many && (x.schedule == "1f1b" || x.schedule == "gpipe" || x.schedule == "interleaved")) continue;
+    const schedule_choice to{x.schedule, x.groups.empty() ? "balanced" : x.groups, 0};
+    if (as_many && to == q.schedule) continue;
+    std::string what = "schedule " + x.schedule;
+    if (!x.groups.empty()) what += ", groups " + x.groups;
+    if (!as_many) what += ", " + std::to_string(x.chunks) + (x.chunks == 1 ? " chunk a rank" : " chunks a rank");
+    all.push_back({std::move(what), "schedule", [to, chunks = x.chunks](step_problem& one) {
+                     one.schedule = to;
+                     one.parallel.vp = chunks;
+                   }});
+  }
+}
+
+[[nodiscard]] inline std::vector<step_change> changes_of(const step_problem& q, const schedule_comparison& others,
+                                                         std::int64_t devices_per_node) {
   std::vector<step_change> all;
   if (!q.measured) add_recompute(all, q);  // first: it is what makes a plan fit
   add_schedules(all, q);
+  add_other_schedules(all, q, others);
   add_batches(all, q);
   if (q.measured || !q.split.empty()) return all;  // those times, or those layers, are of these stages
   for (const std::int64_t chunks : {2 * q.parallel.vp, q.parallel.vp / 2})
@@ -212,27 +241,6 @@ inline void add_expert_sizes(std::vector<step_change>& all, const step_problem& 
   return x.fits && x.seconds_per_token < felt * now.seconds_per_token;
 }
 
-/// Schedules that changes_of has no change for, on the same stages.
-[[nodiscard]] inline result<void> add_other_schedules(tried_changes& out, const step_problem& q, const step_plan& plan,
-                                                      const schedule_comparison& others) {
-  for (const compared_schedule& x : others.rows) {
-    const bool named = x.schedule == "1f1b" || x.schedule == "gpipe" || x.schedule == "interleaved";
-    if (named || x.micro_batches != q.micro_batches() || x.chunks != q.parallel.vp) continue;
-    const seconds pipeline(static_cast<double>(x.makespan) / 1e9);
-    planned_change one{.what = "schedule " + x.schedule, .family = "schedule", .step_seconds = pipeline.count()};
-    if (plan.step) {
-      const auto step = step_with(q, plan, pipeline, "another schedule");
-      if (!step) return step.error();
-      one.step_seconds = step->step_time().count();
-    }
-    one.seconds_per_token = one.step_seconds / tokens_of(q);
-    one.bytes = x.bytes;
-    one.fits = x.fits;
-    out.possible.push_back(std::move(one));
-  }
-  return {};
-}
-
 inline void recommend(tried_changes& out) {
   std::vector<std::string> families;
   const auto take = [&](auto&& good) {
@@ -259,7 +267,10 @@ inline void try_offload(tried_changes& out, const step_problem& q) {
     ++out.refused;
     return;
   }
-  planned_change x{.what = std::string(offload_change), .family = "recompute", .fits = true};
+  planned_change x = out.now;
+  x.what = offload_change;
+  x.family = "recompute";
+  x.fits = true;
   x.step_seconds = with->step.step_time().count();
   x.seconds_per_token = x.step_seconds / tokens_of(q);
   x.bytes = with->fullest.count();
@@ -269,8 +280,7 @@ inline void try_offload(tried_changes& out, const step_problem& q) {
 }  // namespace detail
 
 /// Plans a step again with each of a list of changes. Those that its times say nothing about are not tried: other sizes
-/// beside measured stages, other communication without a machine. Schedules on stages that are not even are planned,
-/// not compared.
+/// beside measured stages, other communication without a machine.
 /// @param plan    plan_step(q)
 /// @param others  compare_schedules(q)
 /// @param devices_per_node  what tensor parallelism stays within
@@ -282,7 +292,7 @@ inline void try_offload(tried_changes& out, const step_problem& q) {
   tried_changes out;
   out.now = detail::priced(q, plan);
   std::int64_t room = most_actions;
-  for (const detail::step_change& each : detail::changes_of(q, devices_per_node)) {
+  for (const detail::step_change& each : detail::changes_of(q, others, devices_per_node)) {
     step_problem changed = q;
     each.make(changed);
     const std::int64_t actions = 2 * changed.stages() * (std::max)(std::int64_t{1}, changed.micro_batches());
@@ -302,8 +312,6 @@ inline void try_offload(tried_changes& out, const step_problem& q) {
     out.possible.push_back(std::move(one));
   }
   detail::try_offload(out, q);
-  if (!plan.split)
-    if (const auto ok = detail::add_other_schedules(out, q, plan, others); !ok) return ok.error();
   std::sort(out.possible.begin(), out.possible.end(), detail::better);
   detail::recommend(out);
   out.not_tried = detail::not_tried(q);

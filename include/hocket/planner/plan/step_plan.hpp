@@ -127,7 +127,9 @@ struct planned_stages {
     if (!held) return held.error();
     out.held = *std::move(held);
     const seconds hop = hop_of(q);
-    auto split = split_of_step(q, out.held, *plan, how, [&](const layer_split& some) { return simulated_seconds_of(q, some.stages, hop, *plan); });
+    auto split = split_of_step(q, out.held, *plan, how, [&](const layer_split& some) {
+      return simulated_seconds_of(q, some.stages, hop, *plan);
+    });
     if (!split) return split.error();
     out.split = *std::move(split);
   }
