@@ -77,6 +77,25 @@ TEST_CASE("LongCat's zero experts have no weights", "[cost][hugging_face]") {
         config.at("num_layers").get<std::int64_t>() * 8 * (1024 + 1));  // rows of the router
 }
 
+// AutoModelForCausalLM.from_config(AutoConfig.for_model(type)).config.architectures in transformers 5.24, once saved.
+TEST_CASE("a type without a class of its own names the class of another", "[hugging_face]") {
+  const std::pair<const char*, const char*> saved[] = {{"exaone", "LlamaForCausalLM"},
+                                                       {"internlm3", "LlamaForCausalLM"},
+                                                       {"iquestcoder", "LlamaForCausalLM"},
+                                                       {"sarvam_mla", "DeepseekV3ForCausalLM"},
+                                                       {"sarvam_moe", "Glm4MoeForCausalLM"}};
+  for (const auto& [type, name] : saved) {
+    INFO(type);
+    json config = recorded().at(std::string(type) + ", other").at("config");
+    const std::int64_t total = total_of(config);
+    config["architectures"] = json::array({name});
+    CHECK(total > 0);
+    CHECK(total_of(config) == total);
+    config["architectures"] = json::array({"GPT2LMHeadModel"});
+    CHECK(total_of(config) == -1);
+  }
+}
+
 TEST_CASE("the language model of a multimodal config is read", "[cost][hugging_face]") {
   const json text = recorded().at("qwen3_5_moe_text, other").at("config");
   const json config{{"model_type", "qwen3_5_moe"},
