@@ -4,6 +4,7 @@
 #include <hocket/cost/model/list_cost.hpp>
 #include <hocket/interop/hugging_face_layers.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <set>
@@ -94,6 +95,55 @@ TEST_CASE("a type without a class of its own names the class of another", "[hugg
     config["architectures"] = json::array({"GPT2LMHeadModel"});
     CHECK(total_of(config) == -1);
   }
+}
+
+TEST_CASE("sizes that the class cannot run with are refused", "[hugging_face]") {
+  const auto why = [](const char* name, const char* field, std::int64_t value) {
+    json config = recorded().at(name).at("config");
+    config[field] = value;
+    const auto read = hocket::hugging_face::read_layers(config);
+    return read ? std::string("read") : message(read.error());
+  };
+  CHECK(why("helium, other", "head_dim", 128) == "read");
+  CHECK(why("helium, other", "head_dim", 256) ==
+        "the config contradicts itself: \"head_dim\" is 256, but the other fields imply 128");
+  CHECK(why("zamba2, other", "attention_hidden_size", 4096) ==
+        "the config contradicts itself: \"attention_hidden_size\" is 4096, but the other fields imply 2048");
+  CHECK(why("longcat_flash, other", "qk_head_dim", 384) ==
+        "the config contradicts itself: \"qk_head_dim\" is 384, but the other fields imply 192");
+  CHECK(why("apertus1p5_text, other", "output_vocab_size", 64).find("output_vocab_size") != std::string::npos);
+}
+
+TEST_CASE("a tie that the class does not have is noted", "[hugging_face]") {
+  for (const char* name : {"nemotron_h", "kimi_linear", "bailing_hybrid"}) {
+    const auto read =
+        hocket::hugging_face::read_layers(recorded().at(std::string(name) + ", tie_word_embeddings").at("config"));
+    REQUIRE(read);
+    const auto is_note = [](const std::string& each) { return each.starts_with("tie_word_embeddings = false: "); };
+    CHECK(std::any_of(read->assumed.begin(), read->assumed.end(), is_note));
+  }
+}
+
+TEST_CASE("DeepSeek-V3 is the same list as a row of equal layers", "[hugging_face]") {
+  const json& config = recorded().at("deepseek_v3, other").at("config");
+  const auto equal = hocket::hugging_face::read_config(config);
+  REQUIRE(equal);
+  CHECK(hocket::hugging_face::read_layers(config)->layers == cost::to_layers(equal->model));
+}
+
+TEST_CASE("Laguna's heads may differ from layer to layer", "[hugging_face]") {
+  json config = recorded().at("laguna, other").at("config");
+  const std::int64_t total = total_of(config), layers = config.at("num_hidden_layers");
+  std::vector<std::int64_t> heads(static_cast<std::size_t>(layers), config.at("num_attention_heads"));
+  config["num_attention_heads_per_layer"] = heads;
+  CHECK(total_of(config) == total);
+  config["num_attention_heads_per_layer"][2] = heads[2] + 8;
+  // Queries and outputs of 8 heads more, and their gates.
+  const std::int64_t more =
+      8 * config.at("hidden_size").get<std::int64_t>() * (2 * config.at("head_dim").get<std::int64_t>() + 1);
+  CHECK(total_of(config) == total + more);
+  config["num_attention_heads_per_layer"][2] = heads[2] + 1;
+  CHECK(total_of(config) == -1);
 }
 
 TEST_CASE("the language model of a multimodal config is read", "[cost][hugging_face]") {
