@@ -465,6 +465,28 @@ CASES = {
         dict(hidden_size=1024, num_hidden_layers=7, n_routed_experts=8, hc_mult=2),
         dict(num_hidden_layers=4, n_routed_experts=8, num_attention_heads=16, num_key_value_heads=16),
     ],
+    "hrm_text": [
+        dict(),
+        dict(hidden_size=512, num_hidden_layers=3, num_attention_heads=4, H_cycles=2, L_cycles=2, vocab_size=3000),
+        dict(num_hidden_layers=2, attention_bias=True, mlp_bias=True, tie_word_embeddings=True),
+    ],
+    "dory": [
+        dict(),
+        dict(hidden_size=512, num_hidden_layers=7, n_input_layers=2, n_output_layers=2, n_recurrent_loops=3,
+             num_attention_heads=4, num_key_value_heads=2, head_dim=64, intermediate_size=900, vocab_size=3000),
+        dict(attention_bias=True, mlp_bias=True, tie_word_embeddings=True, n_recurrent_loops=1),
+    ],
+    "beam": [
+        dict(),
+        dict(hidden_size=512, num_hidden_layers=8, num_attention_heads=8, num_experts=16, moe_intermediate_size=100,
+             intermediate_size=900, vocab_size=3000),
+        dict(num_hidden_layers=2, attention_bias=True, tie_word_embeddings=True, num_experts=16),
+    ],
+    "axk2": [
+        dict(),
+        dict(hidden_size=512, num_hidden_layers=5, n_routed_experts=16, vocab_size=3000),
+        dict(num_hidden_layers=3, n_routed_experts=16, attention_bias=True, gated_norm_rank=7),
+    ],
     "gemma4_unified_text": [
         dict(),
         dict(hidden_size=1024, num_hidden_layers=12),

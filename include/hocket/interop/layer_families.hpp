@@ -388,8 +388,8 @@ inline void read_gemma3n(layer_fields& in) {
     attention.shared_kv = at >= in.layers() - shared;
     in.layer({cost::norms{}, attention, after_mixer(), cost::feed_forward{.ffn = widths[index(at)]},
               cost::norms{.count = 2, .place = cost::norm_place::behind}, cost::projection{.outputs = rank},
-              cost::projection{.input = rank, .outputs = h}, cost::projection{.outputs = n},
-              cost::table{3 * h + n * n + n * n * n}, cost::per_layer_input{width}});
+              cost::projection{.input = rank, .outputs = h}, cost::table{h}, cost::alternating_updates{n},
+              cost::per_layer_input{width}});
   }
   per_layer_inputs(in, width);
   in.list().front.push_back(cost::projection{.outputs = h, .count = n - 1});
@@ -793,6 +793,115 @@ inline void read_hy_v4(layer_fields& in) {
   list.back = {cost::projection{.input = n * h, .outputs = n}, cost::table{.elements = n + 1}};
 }
 
+/// Sandwich norms, an output gate with one bias per head; each sixth layer and the last one see everything.
+inline void read_beam(layer_fields& in) {
+  in.ends(false);
+  auto full = in.attention(128);
+  full.qk_norm = true;
+  full.gate_width = full.heads * full.head_dim;
+  const auto sees_all =
+      in.sees_all("sliding_attention", [&](std::int64_t at) { return each(at, 6) || at + 1 == in.layers(); });
+  const auto mixes = in.mixes({"first_k_dense_replace"});
+  const auto dense = every(mixes) ? cost::feed_forward{} : in.dense();
+  auto experts = in.experts({"moe_intermediate_size"});
+  experts.router_bias = true;
+  const auto windowed = every(sees_all) ? full : with_window(full, in.size({"sliding_window"}));
+  for (std::int64_t at = 0; at < in.layers(); ++at)
+    in.layer({cost::norms{}, sees_all[index(at)] ? full : windowed, after_mixer(),
+              mixes[index(at)] ? cost::block(experts) : cost::block(dense),
+              cost::norms{.count = 2, .place = cost::norm_place::behind}, cost::table{full.heads}});
+}
+/// Sparse latent attention whose queries and output gate read the compressed query twice; norms with a narrow gate.
+inline void read_axk2(layer_fields& in) {
+  read_sparse_latent(in, 1);
+  const std::int64_t rank = in.size({"gated_norm_rank"});
+  for (auto& run : in.list().layers) {
+    const auto attention = std::get<cost::latent_attention>(run.blocks[1].what);
+    const bool mixes = std::holds_alternative<cost::mixture>(run.blocks.back().what);
+    const std::int64_t gates = mixes ? 2 : 1;  // the norm before a dense FFN has none
+    run.blocks.push_back(cost::projection{.input = attention.query_rank,
+                                          .outputs = attention.heads * (attention.nope_dim + attention.rope_dim)});
+    run.blocks.push_back(
+        cost::projection{.input = 2 * attention.query_rank, .outputs = attention.heads * attention.value_dim});
+    run.blocks.push_back(cost::projection{.outputs = rank, .count = gates});
+    run.blocks.push_back(cost::projection{.input = rank, .outputs = in.hidden(), .count = gates});
+  }
+}
+
+/// A layer of a stack that runs several times: every pass but the first works with the weights of the first.
+inline void add_pass(layer_fields& in, const cost::layer_blocks& blocks, std::int64_t layer, bool again) {
+  cost::layer_blocks pass;
+  for (const cost::block& b : blocks)
+    pass.push_back(std::visit([&](const auto& sizes) { return cost::block(sizes, again, layer); }, b.what));
+  in.layer(std::move(pass));
+}
+/// Two stacks of equal layers: in each of H_cycles the low one runs L_cycles times, then the high one once. Norms have
+/// no weights. Saved files have the number of passes in num_hidden_layers, and num_layers_per_stack beside it.
+inline void read_hrm(layer_fields& in) {
+  in.ends(false);
+  auto full = in.attention(128);
+  full.kv_heads = full.heads;
+  full.gate_width = full.heads * full.head_dim;
+  full.gate_bias = full.qkv_bias;
+  const std::int64_t high = in.size_or({"H_cycles"}, 2), low = in.size_or({"L_cycles"}, 3);
+  const std::int64_t layers = in.has({"num_layers_per_stack"}) ? in.size({"num_layers_per_stack"}) : in.layers();
+  in.check_passes(layers * high, low + 1);
+  if (in.has({"num_layers_per_stack"})) in.raw().expect("num_hidden_layers", layers * high * (low + 1));
+  const cost::norms norm{.norm_weights = 0};
+  const cost::layer_blocks layer{norm, full, cost::norms{.norm_weights = 0, .place = cost::norm_place::between},
+                                 in.dense()};
+  if (!in.ok()) return;
+  for (std::int64_t cycle = 0; cycle < high; ++cycle)
+    for (std::int64_t pass = 0; pass <= low; ++pass)
+      for (std::int64_t at = 0; at < layers; ++at) {
+        const bool is_high = pass == low;
+        add_pass(in, layer, is_high ? layers + at : at, cycle > 0 || (pass > 0 && !is_high));
+      }
+  in.list().front = {cost::table{in.hidden()}};  // where the low stack begins
+  in.list().sizes.norm_weights = 0;
+  in.raw().assume("L_bp_cycles", "all passes: one that is run without gradients counts with its backward pass, too");
+}
+/// Layers on the unit sphere, scales in place of norms; those in the middle run n_recurrent_loops times. Saved files
+/// count attention and FFN as a layer each.
+inline void read_dory(layer_fields& in) {
+  in.ends(false);
+  auto full = in.attention(256);
+  full.gate_width = full.heads * full.head_dim;
+  const auto dense = in.dense();
+  std::vector<std::string> kinds =
+      in.words({"layer_types"}, {"full_attention", "sliding_attention", "mlp"}, [&](std::int64_t) {
+        in.raw().fail(error{errc::missing_field}.with("layer_types"));
+        return "full_attention";
+      });
+  const bool split = std::find(kinds.begin(), kinds.end(), "mlp") != kinds.end();
+  kinds.erase(std::remove(kinds.begin(), kinds.end(), "mlp"), kinds.end());
+  const auto layers = static_cast<std::int64_t>(kinds.size());
+  if (split && 2 * layers != in.layers()) in.raw().fail(error{errc::invalid_argument, 3}.with("layer_types"));
+  const std::int64_t unit = split ? 2 : 1;
+  const std::int64_t before = in.size_or({"n_input_layers"}, 8 * unit) / unit,
+                     behind = in.size_or({"n_output_layers"}, 8 * unit) / unit,
+                     loops = in.size_or({"n_recurrent_loops"}, 2), looped = layers - before - behind;
+  if (looped < 0) in.raw().fail(error{errc::contradictory_field, before + behind, layers}.with("n_input_layers"));
+  in.raw().expect("n_recurrent_layers", looped * unit);
+  in.check_passes(layers, loops);
+  const auto windowed = with_window(full, in.size({"sliding_window"}));
+  if (!in.ok()) return;
+  const cost::table scales{2 * full.heads * full.head_dim + 2 * in.hidden() + 2 * dense.ffn};
+  const cost::norms norm{.norm_weights = 0};
+  for (std::int64_t loop = 0; loop < loops; ++loop)
+    for (std::int64_t at = 0; at < layers; ++at) {
+      const bool repeats = at >= before && at < layers - behind;
+      if (!repeats && (at < before ? loop > 0 : loop + 1 < loops)) continue;
+      add_pass(in,
+               {norm, kinds[index(at)] == "full_attention" ? full : windowed,
+                cost::norms{.norm_weights = 0, .place = cost::norm_place::between}, dense,
+                cost::norms{.count = 2, .norm_weights = 0, .place = cost::norm_place::behind}, scales},
+               at, repeats && loop > 0);
+    }
+  in.list().back = {cost::table{in.list().sizes.vocabulary}};  // a scale of each logit
+  in.list().sizes.norm_weights = 0;
+}
+
 /// The table: what a config calls itself, and how it is read.
 inline constexpr family families[] = {
     {"qwen3_next", [](layer_fields& in) { read_qwen3_next(in, false); }},
@@ -806,6 +915,10 @@ inline constexpr family families[] = {
     {"glm4_moe", read_mixed<mixed_traits{.qk_norm = true, .qk_norm_otherwise = false, .output_bias = false}>, 1},
     {"glm4_moe_lite", [](layer_fields& in) { read_latent(in, true); }, 1},
     {"axk1", read_axk1, 1},
+    {"axk2", read_axk2, 1},
+    {"beam", read_beam, 3},
+    {"hrm_text", read_hrm},
+    {"dory", read_dory},
     {"sarvam_mla", [](layer_fields& in) { read_latent(in, true); }, 1},
     {"minicpm3", [](layer_fields& in) { read_latent(in, false, true); }},
     {"glm_moe_dsa", [](layer_fields& in) { read_sparse_latent(in, 1); }, 3},

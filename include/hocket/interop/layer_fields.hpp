@@ -103,6 +103,12 @@ class layer_fields {
     for (const std::string& kind : called) out.push_back(kind == "full_attention" || kind == "attention");
     return out;
   }
+  /// Refuses more passes than a model may have layers.
+  void check_passes(std::int64_t layers, std::int64_t times) {
+    if (in_.ok() && times > max_layers / (std::max)(layers, std::int64_t{1}))
+      in_.fail(error{errc::out_of_range, times, 1, max_layers / (std::max)(layers, std::int64_t{1})}.with(
+          "passes through " + std::to_string(layers) + " layers"));
+  }
   /// How many layers come before the mixtures.
   std::int64_t dense_layers(names any) {
     if (!has(any)) return (std::min)(dense_first_, layers_);

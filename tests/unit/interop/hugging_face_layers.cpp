@@ -69,6 +69,40 @@ TEST_CASE("every family of the table has the parameters that transformers counts
   }
 }
 
+// torch.utils.flop_counter on small models, all attention pairs: see tests/data/cost/README.md.
+TEST_CASE("a forward pass has the FLOPs that PyTorch counts", "[cost][hugging_face]") {
+  const cost::convention counted{.attention = cost::attention_count::full, .index_reduction = false};
+  int compared = 0;
+  for (const auto& [name, model] : recorded().items()) {
+    if (!model.contains("forward")) continue;
+    INFO(name);
+    const auto read = hocket::hugging_face::read_layers(model.at("config"));
+    REQUIRE(read);
+    const auto step = cost::count_flops(read->layers, {.sequence = 64}, {}, counted);
+    REQUIRE(step);
+    // Streams that DeepSeek-V4 mixes in and out are element-wise products there: 6 layers, 2 mixes, 2 streams of 128.
+    const std::int64_t elementwise = name == "deepseek_v4, small" ? 6 * 2 * 64 * 2 * (2 * 2 * 128) : 0;
+    CHECK(step->model_step == cost::rational(3 * (model.at("forward").get<std::int64_t>() + elementwise)));
+    ++compared;
+  }
+  CHECK(compared >= 50);
+}
+
+// transformers 5.24 in bfloat16: cache.layers[0].recurrent_states is float32, conv_states bfloat16.
+TEST_CASE("states of Mamba have 32 bits", "[cost][hugging_face]") {
+  const auto state_of = [](const cost::block& b, std::int64_t bytes) {
+    cost::rational sum = 0;
+    const cost::block_setting one{.sizes = {.hidden = 128}, .training = {.sequence = 64, .activation_bytes = bytes}};
+    cost::visit_block(b, one, [&](const cost::block_terms& lists, const cost::numbers_view& numbers) {
+      cost::for_each_term(lists.state, numbers, [&](const cost::term_view& x) { sum = sum + x.amount(); });
+    });
+    return sum;
+  };
+  CHECK(state_of(cost::mamba2{.heads = 8, .head_dim = 32, .state = 16}, 2) == 4 * 8 * 32 * 16 + 2 * 288 * 4);
+  CHECK(state_of(cost::mamba2{.heads = 8, .head_dim = 32, .state = 16}, 4) == 4 * 8 * 32 * 16 + 4 * 288 * 4);
+  CHECK(state_of(cost::mamba{.inner = 256, .state = 16}, 2) == 4 * 256 * 16 + 2 * 256 * 4);
+}
+
 TEST_CASE("LongCat's zero experts have no weights", "[cost][hugging_face]") {
   // transformers 5.24 makes room for their first product: 28 x 256 x 2 x 2048 x 6144 elements that no checkpoint has.
   json config = recorded().at("longcat_flash, other").at("config");
@@ -129,6 +163,28 @@ TEST_CASE("DeepSeek-V3 is the same list as a row of equal layers", "[hugging_fac
   const auto equal = hocket::hugging_face::read_config(config);
   REQUIRE(equal);
   CHECK(hocket::hugging_face::read_layers(config)->layers == cost::to_layers(equal->model));
+}
+
+TEST_CASE("layers that run again have weights once and work each time", "[cost][hugging_face]") {
+  const auto flops_of = [](const json& config) {
+    return cost::count_flops(hocket::hugging_face::read_layers(config)->layers, {.sequence = 64}, {}, {})->model_step;
+  };
+  json dory = recorded().at("dory, other").at("config");
+  const std::int64_t total = total_of(dory);
+  const auto three = flops_of(dory);
+  dory["n_recurrent_loops"] = 2;
+  const auto two = flops_of(dory);
+  dory["n_recurrent_loops"] = 1;
+  CHECK(total_of(dory) == total);
+  CHECK(three - two == two - flops_of(dory));
+  CHECK_FALSE(three == two);
+  dory["n_recurrent_loops"] = 1000000;
+  const auto refused = hocket::hugging_face::read_layers(dory);
+  REQUIRE_FALSE(refused);
+  CHECK(message(refused.error()).find("passes through 7 layers") != std::string::npos);
+  json hrm = recorded().at("hrm_text, other").at("config");
+  hrm["L_cycles"] = 3;  // the saved number of passes is that of two
+  CHECK(total_of(hrm) == -1);
 }
 
 TEST_CASE("Laguna's heads may differ from layer to layer", "[hugging_face]") {

@@ -75,7 +75,8 @@ inline constexpr auto saved = [] {
                       assumed, linear_by, origin::estimated));
 }();
 inline constexpr auto state = [] {
-  return terms(tensor("state", c * (element * (inner * d_s)), L, tp, mamba_2, linear_by, origin::definition),
+  return terms(tensor("state", 4 * byte * (inner * d_s), L, tp, "arXiv:2405.21060; a state in 32 bits", linear_by,
+                      origin::definition),
                tensor("window of the convolution", c * (element * (convolved * k_c)), L, tp, mamba_2, linear_by,
                       origin::definition));
 }();
@@ -139,7 +140,8 @@ inline constexpr auto saved = [] {
                       origin::estimated));
 }();
 inline constexpr auto state = [] {
-  return terms(tensor("state", c * (element * (h_m * d_s)), L, tp, "arXiv:2312.00752", linear_by, origin::definition),
+  return terms(tensor("state", 4 * byte * (h_m * d_s), L, tp, "arXiv:2312.00752; a state in 32 bits", linear_by,
+                      origin::definition),
                tensor("window of the convolution", c * (element * (h_m * k_c)), L, tp, "arXiv:2312.00752", linear_by,
                       origin::definition));
 }();
