@@ -465,6 +465,28 @@ CASES = {
         dict(hidden_size=1024, num_hidden_layers=7, n_routed_experts=8, hc_mult=2),
         dict(num_hidden_layers=4, n_routed_experts=8, num_attention_heads=16, num_key_value_heads=16),
     ],
+    "hrm_text": [
+        dict(),
+        dict(hidden_size=512, num_hidden_layers=3, num_attention_heads=4, H_cycles=2, L_cycles=2, vocab_size=3000),
+        dict(num_hidden_layers=2, attention_bias=True, mlp_bias=True, tie_word_embeddings=True),
+    ],
+    "dory": [
+        dict(),
+        dict(hidden_size=512, num_hidden_layers=7, n_input_layers=2, n_output_layers=2, n_recurrent_loops=3,
+             num_attention_heads=4, num_key_value_heads=2, head_dim=64, intermediate_size=900, vocab_size=3000),
+        dict(attention_bias=True, mlp_bias=True, tie_word_embeddings=True, n_recurrent_loops=1),
+    ],
+    "beam": [
+        dict(),
+        dict(hidden_size=512, num_hidden_layers=8, num_attention_heads=8, num_experts=16, moe_intermediate_size=100,
+             intermediate_size=900, vocab_size=3000),
+        dict(num_hidden_layers=2, attention_bias=True, tie_word_embeddings=True, num_experts=16),
+    ],
+    "axk2": [
+        dict(),
+        dict(hidden_size=512, num_hidden_layers=5, n_routed_experts=16, vocab_size=3000),
+        dict(num_hidden_layers=3, n_routed_experts=16, attention_bias=True, gated_norm_rank=7),
+    ],
     "gemma4_unified_text": [
         dict(),
         dict(hidden_size=1024, num_hidden_layers=12),
@@ -479,6 +501,27 @@ HIDDEN = {"falcon": 2272, "starcoder2": 1536, "gpt2": 1536, "gpt_bigcode": 1536,
 for _family in EQUAL:
     CASES[_family] = [dict(), dict(num_hidden_layers=5, hidden_size=HIDDEN.get(_family, 2048)),
                       dict(num_hidden_layers=4, vocab_size=200064, tie_word_embeddings=True)]
+# Flags that few published files set, each on the second sizes of its family.
+FLAGS = {
+    "deepseek_v2": [dict(mlp_bias=True)],
+    "deepseek_v3": [dict(attention_bias=True)],
+    "deepseek_v32": [dict(mlp_bias=True)],
+    "deepseek_v4": [dict(mlp_bias=True)],
+    "glm_moe_dsa": [dict(mlp_bias=True)],
+    "hy_v3": [dict(mlp_bias=True)],
+    "aria_text": [dict(mlp_bias=True)],
+    "nemotron_h": [dict(mlp_bias=True), dict(use_bias=True), dict(mamba_proj_bias=True), dict(tie_word_embeddings=True)],
+    "ernie4_5_moe": [dict(use_bias=True)],
+    "falcon_h1": [dict(mamba_proj_bias=True), dict(projectors_bias=True)],
+    "qwen2_moe": [dict(qkv_bias=False)],
+    "lfm3": [dict(attention_bias=True)],
+    "bailing_hybrid": [dict(tie_word_embeddings=True)],
+    "kimi_linear": [dict(tie_word_embeddings=True)],
+    "zamba2": [dict(attention_head_dim=256), dict(tie_word_embeddings=False)],
+    "laguna": [dict(gating=False)],
+}
+for _family, _flags in FLAGS.items():
+    CASES[_family] += [{**CASES[_family][1], **flag} for flag in _flags]
 # transformers makes room for the first product of zero experts, 2 x width x hidden for each of them in every layer.
 LONGCAT = 28 * 256 * 2 * 2048 * 6144
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -66,12 +67,29 @@ inline std::string own_family(std::string_view type) {
   if (type.ends_with("_text")) type.remove_suffix(5);
   return family_of(type);
 }
+/// A model_type without a class of its own, and whose class its models are of.
+struct lent_class {
+  std::string_view type;    ///< model_type, literal
+  std::string_view family;  ///< what the class begins with, literal
+};
+// Source: MODEL_FOR_CAUSAL_LM_MAPPING_NAMES of transformers 5.24, which saves these classes as "architectures".
+inline constexpr lent_class lent_classes[] = {{"exaone", "llama"},
+                                              {"internlm3", "llama"},
+                                              {"iquestcoder", "llama"},
+                                              {"sarvam_mla", "deepseekv3"},
+                                              {"sarvam_moe", "glm4moe"}};
+/// Whether a class of this family is one that a file of `type` may name.
+inline bool is_class_of(std::string_view type, std::string_view family) {
+  const auto is_lent = [&](const lent_class& each) { return each.type == type && each.family == family; };
+  return family == own_family(type) || std::any_of(std::begin(lent_classes), std::end(lent_classes), is_lent);
+}
 // A config that was put together from two is noticed by its class.
 inline void check_class(fields& in, const std::string& type) {
   if (!in.has("architectures")) return;
-  const std::string own = own_family(type);
   const auto& classes = in.json().at("architectures");
-  const auto is_own = [&](const auto& c) { return c.is_string() && family_of(c.template get<std::string>()) == own; };
+  const auto is_own = [&](const auto& c) {
+    return c.is_string() && is_class_of(type, family_of(c.template get<std::string>()));
+  };
   if (!classes.is_array() || !std::all_of(classes.begin(), classes.end(), is_own))
     return void(in.fail(error{errc::unknown_value}.with("architectures")));
   // A classifier has the layers, but another head than the one that is counted.

@@ -36,7 +36,7 @@ inline void check_not_another(fields& in, std::string_view type) {
     if (!c.is_string()) return true;
     const std::string family = family_of(c.get<std::string>());
     const auto is_named = [&](const auto& row) { return own_family(row.type) == family; };
-    return family != own_family(type) && (std::any_of(std::begin(architectures), std::end(architectures), is_named) ||
+    return !is_class_of(type, family) && (std::any_of(std::begin(architectures), std::end(architectures), is_named) ||
                                           std::any_of(std::begin(families), std::end(families), is_named));
   };
   if (!classes.is_array() || std::any_of(classes.begin(), classes.end(), is_of_another))

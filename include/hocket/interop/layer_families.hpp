@@ -52,7 +52,8 @@ struct mixed_traits {
   bool qk_norm_otherwise = true;  ///< where "use_qk_norm" is not there
   bool output_bias = true;        ///< "attention_bias" is that of the output, too
   bool router_bias = true;
-  bool gate = false, gate_per_head = false;  ///< of the output: an element for each of it, one per head
+  bool mlp_bias = false;  ///< shared experts have the biases of "mlp_bias", too
+  bool gate = false;      ///< of the output: an element for each of it
   std::int64_t norms_behind = 0;
   std::int64_t period = 0;      ///< each so many layers see everything, the others a window; 0: no layer has one
   bool first_sees_all = false;  ///< those layers are the first of each period, not the last
@@ -71,13 +72,14 @@ void read_mixed(layer_fields& in) {
   full.qk_norm_all = Has.qk_norm_all;
   full.attention_sinks = Has.sinks;
   full.output_bias = full.output_bias && Has.output_bias;
-  full.gate_width = Has.gate ? full.heads * full.head_dim : Has.gate_per_head ? full.heads : 0;
+  full.gate_width = Has.gate ? full.heads * full.head_dim : 0;
   const auto mixes = mixed_layers(in);
   const auto dense = every(mixes) ? cost::feed_forward{} : in.dense();
   cost::mixture experts;
   if (any(mixes)) {
     experts = in.experts({"moe_intermediate_size", "intermediate_size"});
     experts.router_bias = Has.router_bias;
+    experts.bias = Has.mlp_bias && in.optional_flag("mlp_bias");
     experts.shared_ffn += in.optional({"shared_expert_intermediate_size", "shared_intermediate_size"});
   }
   const auto sees_all = in.sees_all("sliding_attention", [](std::int64_t at) {
@@ -86,6 +88,38 @@ void read_mixed(layer_fields& in) {
   const bool windowed = !every(sees_all);
   softmax_layers(in, full, windowed ? with_window(full, in.size({"sliding_window"})) : full, sees_all, mixes, dense,
                  experts, Has.norms_behind);
+}
+
+/// Laguna: heads may differ from layer to layer, and each has a gate, or each of its elements.
+inline void read_laguna(layer_fields& in) {
+  in.ends(false);
+  auto first = in.attention();
+  first.qk_norm = true;
+  const bool listed = in.has({"num_attention_heads_per_layer"});
+  const auto heads = listed ? in.raw().first_numbers("num_attention_heads_per_layer", in.layers())
+                            : std::vector<std::int64_t>(index(in.layers()), first.heads);
+  const auto gating = in.has({"gating"}) ? in.raw().json().at("gating") : nlohmann::json(true);
+  const bool per_head = gating == true || gating == "per-head";
+  if (!per_head && gating != false && gating != "per-element") in.raw().fail(error{errc::unknown_value}.with("gating"));
+  const auto mixes = in.mixes({"first_k_dense_replace"});
+  const auto dense = every(mixes) ? cost::feed_forward{} : in.dense();
+  cost::mixture experts;
+  if (any(mixes)) {
+    experts = in.experts({"moe_intermediate_size"});
+    experts.router_bias = true;
+    experts.shared_ffn = in.optional({"shared_expert_intermediate_size"});
+  }
+  const auto sees_all = in.sees_all("sliding_attention", [](std::int64_t) { return true; });
+  for (std::int64_t at = 0; at < in.layers(); ++at) {
+    auto attention = first;
+    attention.heads = heads[index(at)];
+    if (attention.heads < 1 || attention.heads % attention.kv_heads != 0)
+      in.raw().fail(
+          error{errc::indivisible, attention.heads, attention.kv_heads}.with("num_attention_heads_per_layer"));
+    attention.gate_width = per_head ? attention.heads : attention.heads * attention.head_dim;
+    if (!sees_all[index(at)]) attention.window = in.size({"sliding_window"});
+    in.layer(attention, mixes[index(at)] ? cost::block(experts) : cost::block(dense));
+  }
 }
 
 inline void read_qwen3_next(layer_fields& in, bool dense_only) {
@@ -119,8 +153,15 @@ inline void read_latent(layer_fields& in, bool router_bias, bool always_dense = 
   cost::mixture experts;
   if (any(mixes)) experts = in.experts({"moe_intermediate_size"});
   experts.router_bias = router_bias;
+  experts.bias = in.optional_flag("mlp_bias");
   for (std::int64_t at = 0; at < in.layers(); ++at)
     in.layer(attention, mixes[index(at)] ? cost::block(experts) : cost::block(dense));
+}
+/// DeepSeek-V3: without a word about it, the router's scores are corrected.
+inline void read_deepseek_v3(layer_fields& in) {
+  const std::string method = in.raw().one_of("topk_method", "noaux_tc", {"greedy", "group_limited_greedy", "noaux_tc"});
+  in.raw().expect("num_key_value_heads", in.size({"num_attention_heads"}));
+  read_latent(in, method == "noaux_tc");
 }
 /// The same with a norm behind each mixture.
 inline void read_axk1(layer_fields& in) {
@@ -145,7 +186,8 @@ inline void read_sparse_latent(layer_fields& in, std::int64_t indexed_each) {
     return (std::max)(at - skipped + 1, std::int64_t{0}) % period == 0 ? "full" : "shared";
   });
   const auto mixes = in.mixes({"first_k_dense_replace"});
-  const auto dense = every(mixes) ? cost::feed_forward{} : in.dense();
+  auto dense = every(mixes) ? cost::feed_forward{} : in.dense();
+  dense.ffn_bias = false;  // "mlp_bias" is there, and no class reads it
   auto experts = in.experts({"moe_intermediate_size"});
   experts.router_bias = true;
   for (std::int64_t at = 0; at < in.layers(); ++at)
@@ -171,7 +213,7 @@ inline void check_partition(fields& inner, const std::vector<bool>& linear, cons
 }
 /// Kimi Linear, and what Kimi K3 adds to it: gates, experts in a narrower space with a norm, attention residuals.
 inline void read_kimi(layer_fields& in) {
-  in.ends(false);
+  in.ends_untied();
   auto full = in.latent();
   if (in.has({"mla_use_output_gate"}) && in.flag("mla_use_output_gate", false))
     full.gate_width = full.heads * full.value_dim;
@@ -215,7 +257,7 @@ inline void read_kimi(layer_fields& in) {
     in.list().back = {cost::attention_residuals{.sources = (in.layers() - 1) / period + 2, .count = 1}};
 }
 inline void read_bailing(layer_fields& in) {
-  in.ends(false);
+  in.ends_untied();
   auto full = in.latent();
   full.gate_width = full.heads;
   const cost::kimi_delta linear{.heads = in.size({"linear_num_heads"}),
@@ -269,6 +311,7 @@ inline void read_deepseek_v4(layer_fields& in) {
     return ratio == 4 ? sparse_word : ratio == 0 ? window_word : heavy_word;
   });
   auto experts = in.experts({"moe_intermediate_size"});
+  experts.bias = in.optional_flag("mlp_bias");
   auto by_table = experts;
   experts.router_bias = true;
   const std::int64_t by_hash = in.has({"mlp_layer_types"}) ? 0 : in.size_or({"num_hash_layers"}, 3);
@@ -345,8 +388,8 @@ inline void read_gemma3n(layer_fields& in) {
     attention.shared_kv = at >= in.layers() - shared;
     in.layer({cost::norms{}, attention, after_mixer(), cost::feed_forward{.ffn = widths[index(at)]},
               cost::norms{.count = 2, .place = cost::norm_place::behind}, cost::projection{.outputs = rank},
-              cost::projection{.input = rank, .outputs = h}, cost::projection{.outputs = n},
-              cost::table{3 * h + n * n + n * n * n}, cost::per_layer_input{width}});
+              cost::projection{.input = rank, .outputs = h}, cost::table{h}, cost::alternating_updates{n},
+              cost::per_layer_input{width}});
   }
   per_layer_inputs(in, width);
   in.list().front.push_back(cost::projection{.outputs = h, .count = n - 1});
@@ -393,7 +436,7 @@ inline void read_nemotron_h(layer_fields& in) {
   constexpr std::string_view letters = "ME*-";
   constexpr const char* words[] = {"linear_attention", "moe", "full_attention", "mlp"};
   const std::string pattern = in.raw().word_or("hybrid_override_pattern", "");
-  in.ends(false);
+  in.ends_untied();
   const layer_words known = {"linear_attention", "mamba", "moe", "full_attention", "attention", "mlp"};
   const bool by_pattern = !in.has({"layers_block_type", "layer_types"});
   for (std::size_t at = 0; by_pattern && at < pattern.size(); ++at)
@@ -406,7 +449,8 @@ inline void read_nemotron_h(layer_fields& in) {
   const auto kinds = in.words({"layers_block_type", "layer_types"}, known,
                               [&](std::int64_t at) { return words[letters.find(pattern[index(at)])]; });
   const auto is = [&](std::string_view kind) { return std::find(kinds.begin(), kinds.end(), kind) != kinds.end(); };
-  const auto state_space = in.mamba2(128);
+  auto state_space = in.mamba2(128);
+  state_space.bias = state_space.output_bias = in.optional_flag("use_bias");  // not "mamba_proj_bias", which is there
   auto attention = in.attention(128);
   attention.qkv_bias = attention.output_bias = false;
   const auto dense = is("mlp") ? in.dense(2) : cost::feed_forward{};
@@ -417,6 +461,7 @@ inline void read_nemotron_h(layer_fields& in) {
     experts.shared_ffn = in.size({"moe_shared_expert_intermediate_size"});
     experts.latent_width = in.optional({"moe_latent_size"});
     experts.router_bias = true;
+    experts.bias = in.optional_flag("mlp_bias");
   }
   for (const std::string& kind : kinds)
     in.layer({cost::norms{}, kind == "linear_attention" || kind == "mamba" ? cost::block(state_space)
@@ -430,6 +475,7 @@ inline void read_falcon_h1(layer_fields& in) {
   const auto attention = in.attention();
   auto state_space = in.mamba2();
   state_space.gated_norm = in.flag("mamba_rms_norm", false);
+  state_space.output_bias = in.optional_flag("projectors_bias");
   for (std::int64_t at = 0; at < in.layers(); ++at)
     in.layer({cost::norms{}, state_space, attention, after_mixer(), in.dense()});
 }
@@ -491,22 +537,33 @@ inline void read_zamba2(layer_fields& in) {
                                  .state = in.size({"mamba_d_state"}),
                                  .kernel = in.size({"mamba_d_conv"}),
                                  .chunk = in.size_or({"chunk_size"}, 256),
-                                 .bias = in.flag("add_bias_linear", false)};
-  const cost::attention attention{
-      .heads = heads, .kv_heads = in.size({"num_key_value_heads"}), .head_dim = 2 * h / heads, .input = 2 * h};
+                                 .bias = in.flag("add_bias_linear", false),
+                                 .output_bias = in.flag("add_bias_linear", false)};
+  in.raw().expect("attention_hidden_size", 2 * h);  // the stream and the embedding, one behind the other
+  const bool own_width = in.has({"attention_head_dim", "head_dim"});
+  const cost::attention attention{.heads = heads,
+                                  .kv_heads = in.size({"num_key_value_heads"}),
+                                  .head_dim = own_width ? in.size({"attention_head_dim", "head_dim"}) : 2 * h / heads,
+                                  .input = 2 * h};
+  if (!in.list().sizes.tied)
+    in.raw().assume("tie_word_embeddings",
+                    "false: then transformers 5.24 gives each use of a shared block its own weights");
   const bool adapted = in.flag("use_shared_attention_adapter", false);
+  const auto kinds = in.words({"layers_block_type"}, {"hybrid", "linear_attention", "mamba"}, [&](std::int64_t) {
+    in.raw().fail(error{errc::missing_field}.with("layers_block_type"));
+    return "";
+  });
+  const std::int64_t all_uses = std::count(kinds.begin(), kinds.end(), "hybrid");
+  // A block has the adapters of all of its uses; where each use has a copy, it has those of the others in vain.
+  const std::int64_t adapters = rank * (h + 2 * ffn) + (adapted ? 12 * h * rank : 0);
   std::int64_t uses = 0;
-  for (const std::string& kind :
-       in.words({"layers_block_type"}, {"hybrid", "linear_attention", "mamba"}, [&](std::int64_t) {
-         in.raw().fail(error{errc::missing_field}.with("layers_block_type"));
-         return "";
-       })) {
+  for (const std::string& kind : kinds) {
     if (kind != "hybrid") {
       in.layer({cost::norms{}, state_space});
       continue;
     }
     const std::int64_t set = uses % blocks;  // in turns
-    const bool again = uses++ >= blocks;
+    const bool again = uses++ >= blocks && in.list().sizes.tied;
     cost::layer_blocks layer{cost::block(cost::table{2 * h + h}, again, set), cost::block(attention, again, set)};
     if (adapted)
       layer.insert(layer.end(), {cost::projection{.input = 2 * h, .outputs = rank, .count = 3},
@@ -514,6 +571,8 @@ inline void read_zamba2(layer_fields& in) {
     layer.insert(layer.end(), {cost::block(cost::feed_forward{.ffn = ffn, .ffn_bias = state_space.bias}, again, set),
                                cost::projection{.outputs = rank}, cost::projection{.input = rank, .outputs = 2 * ffn},
                                cost::projection{.outputs = h}, cost::norms{}, state_space});
+    const std::int64_t in_vain = in.list().sizes.tied ? 0 : (all_uses - set - 1) / blocks;
+    if (in_vain > 0) layer.push_back(cost::table{.elements = adapters, .count = in_vain});
     in.layer(std::move(layer));
   }
 }
@@ -522,6 +581,7 @@ inline void read_zamba2(layer_fields& in) {
 inline void read_longcat(layer_fields& in) {
   in.ends(false);
   const auto attention = in.latent();
+  in.raw().expect("qk_head_dim", attention.nope_dim + attention.rope_dim);
   auto experts = in.experts({"expert_ffn_hidden_size"});
   experts.zero_experts = in.optional({"zero_expert_num"});
   experts.router_bias = true;
@@ -541,6 +601,7 @@ inline void read_ernie_moe(layer_fields& in) {
   dense.ffn_bias = in.list().sizes.head_bias = attention.qkv_bias;
   auto experts = in.experts({"moe_intermediate_size"});
   experts.router_bias = true;
+  experts.bias = attention.qkv_bias;
   for (std::int64_t at = 0; at < in.layers(); ++at)
     in.layer(attention, each(at, step) && at >= from && at <= to ? cost::block(experts) : cost::block(dense));
 }
@@ -610,6 +671,11 @@ inline void read_plain(layer_fields& in, std::int64_t ffn_matrices, bool qk_norm
     if (extra > 0) blocks.push_back(cost::table{extra});
     in.layer(std::move(blocks));
   }
+}
+/// Apertus 1.5; a head of fewer rows than the embedding is refused.
+inline void read_apertus1p5(layer_fields& in) {
+  read_plain(in, 2, true, 2);
+  in.raw().expect("output_vocab_size", in.list().sizes.vocabulary);
 }
 /// Key-value heads of windowed layers: named in the published files, twice those of the others in transformers.
 inline std::int64_t windowed_kv_heads(layer_fields& in, std::int64_t full) {
@@ -695,7 +761,6 @@ inline void read_bitnet(layer_fields& in) {
 inline void read_lfm3(layer_fields& in) {
   in.ends(true);
   auto full = in.attention();
-  full.qkv_bias = full.output_bias = false;
   full.qk_norm = true;
   if (in.flag("use_attention_gate", true)) full.gate_width = full.heads;
   const auto windowed = with_window(full, in.size({"sliding_window"}));
@@ -728,6 +793,115 @@ inline void read_hy_v4(layer_fields& in) {
   list.back = {cost::projection{.input = n * h, .outputs = n}, cost::table{.elements = n + 1}};
 }
 
+/// Sandwich norms, an output gate with one bias per head; each sixth layer and the last one see everything.
+inline void read_beam(layer_fields& in) {
+  in.ends(false);
+  auto full = in.attention(128);
+  full.qk_norm = true;
+  full.gate_width = full.heads * full.head_dim;
+  const auto sees_all =
+      in.sees_all("sliding_attention", [&](std::int64_t at) { return each(at, 6) || at + 1 == in.layers(); });
+  const auto mixes = in.mixes({"first_k_dense_replace"});
+  const auto dense = every(mixes) ? cost::feed_forward{} : in.dense();
+  auto experts = in.experts({"moe_intermediate_size"});
+  experts.router_bias = true;
+  const auto windowed = every(sees_all) ? full : with_window(full, in.size({"sliding_window"}));
+  for (std::int64_t at = 0; at < in.layers(); ++at)
+    in.layer({cost::norms{}, sees_all[index(at)] ? full : windowed, after_mixer(),
+              mixes[index(at)] ? cost::block(experts) : cost::block(dense),
+              cost::norms{.count = 2, .place = cost::norm_place::behind}, cost::table{full.heads}});
+}
+/// Sparse latent attention whose queries and output gate read the compressed query twice; norms with a narrow gate.
+inline void read_axk2(layer_fields& in) {
+  read_sparse_latent(in, 1);
+  const std::int64_t rank = in.size({"gated_norm_rank"});
+  for (auto& run : in.list().layers) {
+    const auto attention = std::get<cost::latent_attention>(run.blocks[1].what);
+    const bool mixes = std::holds_alternative<cost::mixture>(run.blocks.back().what);
+    const std::int64_t gates = mixes ? 2 : 1;  // the norm before a dense FFN has none
+    run.blocks.push_back(cost::projection{.input = attention.query_rank,
+                                          .outputs = attention.heads * (attention.nope_dim + attention.rope_dim)});
+    run.blocks.push_back(
+        cost::projection{.input = 2 * attention.query_rank, .outputs = attention.heads * attention.value_dim});
+    run.blocks.push_back(cost::projection{.outputs = rank, .count = gates});
+    run.blocks.push_back(cost::projection{.input = rank, .outputs = in.hidden(), .count = gates});
+  }
+}
+
+/// A layer of a stack that runs several times: every pass but the first works with the weights of the first.
+inline void add_pass(layer_fields& in, const cost::layer_blocks& blocks, std::int64_t layer, bool again) {
+  cost::layer_blocks pass;
+  for (const cost::block& b : blocks)
+    pass.push_back(std::visit([&](const auto& sizes) { return cost::block(sizes, again, layer); }, b.what));
+  in.layer(std::move(pass));
+}
+/// Two stacks of equal layers: in each of H_cycles the low one runs L_cycles times, then the high one once. Norms have
+/// no weights. Saved files have the number of passes in num_hidden_layers, and num_layers_per_stack beside it.
+inline void read_hrm(layer_fields& in) {
+  in.ends(false);
+  auto full = in.attention(128);
+  full.kv_heads = full.heads;
+  full.gate_width = full.heads * full.head_dim;
+  full.gate_bias = full.qkv_bias;
+  const std::int64_t high = in.size_or({"H_cycles"}, 2), low = in.size_or({"L_cycles"}, 3);
+  const std::int64_t layers = in.has({"num_layers_per_stack"}) ? in.size({"num_layers_per_stack"}) : in.layers();
+  in.check_passes(layers * high, low + 1);
+  if (in.has({"num_layers_per_stack"})) in.raw().expect("num_hidden_layers", layers * high * (low + 1));
+  const cost::norms norm{.norm_weights = 0};
+  const cost::layer_blocks layer{norm, full, cost::norms{.norm_weights = 0, .place = cost::norm_place::between},
+                                 in.dense()};
+  if (!in.ok()) return;
+  for (std::int64_t cycle = 0; cycle < high; ++cycle)
+    for (std::int64_t pass = 0; pass <= low; ++pass)
+      for (std::int64_t at = 0; at < layers; ++at) {
+        const bool is_high = pass == low;
+        add_pass(in, layer, is_high ? layers + at : at, cycle > 0 || (pass > 0 && !is_high));
+      }
+  in.list().front = {cost::table{in.hidden()}};  // where the low stack begins
+  in.list().sizes.norm_weights = 0;
+  in.raw().assume("L_bp_cycles", "all passes: one that is run without gradients counts with its backward pass, too");
+}
+/// Layers on the unit sphere, scales in place of norms; those in the middle run n_recurrent_loops times. Saved files
+/// count attention and FFN as a layer each.
+inline void read_dory(layer_fields& in) {
+  in.ends(false);
+  auto full = in.attention(256);
+  full.gate_width = full.heads * full.head_dim;
+  const auto dense = in.dense();
+  std::vector<std::string> kinds =
+      in.words({"layer_types"}, {"full_attention", "sliding_attention", "mlp"}, [&](std::int64_t) {
+        in.raw().fail(error{errc::missing_field}.with("layer_types"));
+        return "full_attention";
+      });
+  const bool split = std::find(kinds.begin(), kinds.end(), "mlp") != kinds.end();
+  kinds.erase(std::remove(kinds.begin(), kinds.end(), "mlp"), kinds.end());
+  const auto layers = static_cast<std::int64_t>(kinds.size());
+  if (split && 2 * layers != in.layers()) in.raw().fail(error{errc::invalid_argument, 3}.with("layer_types"));
+  const std::int64_t unit = split ? 2 : 1;
+  const std::int64_t before = in.size_or({"n_input_layers"}, 8 * unit) / unit,
+                     behind = in.size_or({"n_output_layers"}, 8 * unit) / unit,
+                     loops = in.size_or({"n_recurrent_loops"}, 2), looped = layers - before - behind;
+  if (looped < 0) in.raw().fail(error{errc::contradictory_field, before + behind, layers}.with("n_input_layers"));
+  in.raw().expect("n_recurrent_layers", looped * unit);
+  in.check_passes(layers, loops);
+  const auto windowed = with_window(full, in.size({"sliding_window"}));
+  if (!in.ok()) return;
+  const cost::table scales{2 * full.heads * full.head_dim + 2 * in.hidden() + 2 * dense.ffn};
+  const cost::norms norm{.norm_weights = 0};
+  for (std::int64_t loop = 0; loop < loops; ++loop)
+    for (std::int64_t at = 0; at < layers; ++at) {
+      const bool repeats = at >= before && at < layers - behind;
+      if (!repeats && (at < before ? loop > 0 : loop + 1 < loops)) continue;
+      add_pass(in,
+               {norm, kinds[index(at)] == "full_attention" ? full : windowed,
+                cost::norms{.norm_weights = 0, .place = cost::norm_place::between}, dense,
+                cost::norms{.count = 2, .norm_weights = 0, .place = cost::norm_place::behind}, scales},
+               at, repeats && loop > 0);
+    }
+  in.list().back = {cost::table{in.list().sizes.vocabulary}};  // a scale of each logit
+  in.list().sizes.norm_weights = 0;
+}
+
 /// The table: what a config calls itself, and how it is read.
 inline constexpr family families[] = {
     {"qwen3_next", [](layer_fields& in) { read_qwen3_next(in, false); }},
@@ -735,11 +909,16 @@ inline constexpr family families[] = {
     {"qwen3_5_moe_text", [](layer_fields& in) { read_qwen3_next(in, false); }},
     {"qwen3_moe", read_mixed<mixed_traits{.qk_norm = true, .router_bias = false}>},
     {"deepseek_v2", [](layer_fields& in) { read_latent(in, false); }},
+    {"deepseek_v3", read_deepseek_v3},
     {"deepseek_v32", [](layer_fields& in) { read_sparse_latent(in, 1); }, 3},
     {"deepseek_v4", read_deepseek_v4},
     {"glm4_moe", read_mixed<mixed_traits{.qk_norm = true, .qk_norm_otherwise = false, .output_bias = false}>, 1},
     {"glm4_moe_lite", [](layer_fields& in) { read_latent(in, true); }, 1},
     {"axk1", read_axk1, 1},
+    {"axk2", read_axk2, 1},
+    {"beam", read_beam, 3},
+    {"hrm_text", read_hrm},
+    {"dory", read_dory},
     {"sarvam_mla", [](layer_fields& in) { read_latent(in, true); }, 1},
     {"minicpm3", [](layer_fields& in) { read_latent(in, false, true); }},
     {"glm_moe_dsa", [](layer_fields& in) { read_sparse_latent(in, 1); }, 3},
@@ -766,7 +945,7 @@ inline constexpr family families[] = {
     {"longcat_flash", read_longcat},
     {"ernie4_5_moe", read_ernie_moe},
     {"exaone4", read_exaone4},
-    {"hy_v3", read_mixed<mixed_traits{.qk_norm = true}>, 1},
+    {"hy_v3", read_mixed<mixed_traits{.qk_norm = true, .mlp_bias = true}>, 1},
     {"hunyuan_v1_dense", [](layer_fields& in) { read_hunyuan(in, false); }},
     {"hunyuan_v1_moe", [](layer_fields& in) { read_hunyuan(in, true); }},
     {"lfm2", [](layer_fields& in) { read_lfm2(in, false); }},
@@ -781,7 +960,7 @@ inline constexpr family families[] = {
     {"ministral3", [](layer_fields& in) { read_plain(in, 3, false, 0); }},
     {"internlm3", [](layer_fields& in) { read_plain(in, 3, false, 0); }},
     {"phi4_multimodal", [](layer_fields& in) { read_plain(in, 3, false, 0); }},
-    {"apertus1p5_text", [](layer_fields& in) { read_plain(in, 2, true, 2); }},
+    {"apertus1p5_text", read_apertus1p5},
     {"apertus", [](layer_fields& in) { read_plain(in, 2, true, 2); }},  // the activation has two weights a layer
     {"arcee", [](layer_fields& in) { read_plain(in, 2, false, 0); }},
     {"afmoe", read_mixed<mixed_traits{.qk_norm = true, .gate = true, .norms_behind = 2, .period = 4}>, 1},
@@ -792,8 +971,8 @@ inline constexpr family families[] = {
     {"mellum", read_mixed<mixed_traits{.qk_norm = true, .router_bias = false}>},
     {"kolibri1", read_mixed<mixed_traits{.qk_norm = true, .norms_behind = 2, .period = 5}>},
     {"flint", read_mixed<mixed_traits{.qk_norm = true, .sinks = true, .router_bias = false}>},
-    {"laguna", read_mixed<mixed_traits{.qk_norm = true, .gate_per_head = true}>, 1},
-    {"aria_text", read_mixed<mixed_traits{.router_bias = false}>},
+    {"laguna", read_laguna, 1},
+    {"aria_text", read_mixed<mixed_traits{.router_bias = false, .mlp_bias = true}>},
     {"granitemoe_swa",
      read_mixed<mixed_traits{.sinks = true, .router_bias = false, .period = 4, .first_sees_all = true}>},
     {"minimax_m3_vl_text", read_minimax_m3},

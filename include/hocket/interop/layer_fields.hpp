@@ -39,6 +39,12 @@ class layer_fields {
     if (layers_ > max_layers) in_.fail(error{errc::out_of_range, layers_, 1, max_layers}.with("num_hidden_layers"));
     out_.sizes.tied = in_.flag_or("tie_word_embeddings", tied);
   }
+  /// The same for a class of transformers that never ties the head to the embedding, whatever its config says.
+  void ends_untied() {
+    ends(false);
+    if (!std::exchange(out_.sizes.tied, false)) return;
+    in_.assume("tie_word_embeddings", "false: the model's class in transformers 5.24 ties nothing");
+  }
   [[nodiscard]] std::int64_t layers() const noexcept { return in_.ok() ? layers_ : 0; }
   [[nodiscard]] std::int64_t hidden() const noexcept { return out_.sizes.hidden; }
   [[nodiscard]] cost::layer_list& list() noexcept { return out_; }
@@ -70,6 +76,8 @@ class layer_fields {
     return 0;
   }
   bool flag(const char* name, bool otherwise) { return in_.flag_or(name, otherwise); }
+  /// A flag of which most files say nothing: absent means false, and is not noted.
+  bool optional_flag(const char* name) { return in_.has(name) && in_.flag_or(name, false); }
 
   /// One word per layer, each one of `known`: from a list of that name, else by rule(layer).
   template <class Rule>
@@ -94,6 +102,12 @@ class layer_fields {
                               [&](std::int64_t at) { return rule(at) ? std::string_view("full_attention") : other; });
     for (const std::string& kind : called) out.push_back(kind == "full_attention" || kind == "attention");
     return out;
+  }
+  /// Refuses more passes than a model may have layers.
+  void check_passes(std::int64_t layers, std::int64_t times) {
+    if (in_.ok() && times > max_layers / (std::max)(layers, std::int64_t{1}))
+      in_.fail(error{errc::out_of_range, times, 1, max_layers / (std::max)(layers, std::int64_t{1})}.with(
+          "passes through " + std::to_string(layers) + " layers"));
   }
   /// How many layers come before the mixtures.
   std::int64_t dense_layers(names any) {
@@ -164,7 +178,7 @@ class layer_fields {
   cost::feed_forward dense(std::int64_t matrices = 3) {
     return {.ffn = size({"intermediate_size", "ffn_hidden_size"}),
             .ffn_matrices = matrices,
-            .ffn_bias = in_.has("mlp_bias") && in_.flag_or("mlp_bias", false)};
+            .ffn_bias = optional_flag("mlp_bias")};
   }
   /// Experts, with the words that families have for their numbers; shared ones are as wide.
   cost::mixture experts(names width = {"moe_intermediate_size", "expert_ffn_hidden_size", "intermediate_size"}) {
@@ -188,6 +202,7 @@ class layer_fields {
     const names own_groups = {"mamba_n_groups", "n_groups", "mamba_ngroups"};
     const std::int64_t heads = has(own_heads) ? size(own_heads) : in_.size("num_heads"), groups = size(own_groups);
     must_divide(heads, groups, std::string("heads of Mamba over ") + first_of(own_groups));
+    const bool bias = flag(has({"mamba_proj_bias"}) ? "mamba_proj_bias" : "use_bias", false);
     return {.heads = heads,
             .head_dim = has(own_dim) ? size(own_dim) : in_.size("head_dim"),
             .groups = groups,
@@ -195,7 +210,8 @@ class layer_fields {
             .kernel = size({"mamba_d_conv", "conv_kernel"}),
             .chunk = size_or({"mamba_chunk_size", "chunk_size"}, chunk),
             .conv_bias = flag(has({"mamba_conv_bias"}) ? "mamba_conv_bias" : "use_conv_bias", true),
-            .bias = flag(has({"mamba_proj_bias"}) ? "mamba_proj_bias" : "use_bias", false)};
+            .bias = bias,
+            .output_bias = bias};
   }
   cost::mamba mamba() {
     const std::int64_t inner = size({"mamba_expand", "expand"}) * hidden();

@@ -130,6 +130,9 @@ inline void qwen_experts(fields& in, cost::model& m) {
   }
   if (m.moe_layers < m.layers) m.ffn = in.size("intermediate_size");
 }
+inline void qwen2_bias(fields& in, cost::model& m) {
+  if (in.has("qkv_bias")) m.qkv_bias = in.flag_or("qkv_bias", true);
+}
 inline void qwen_shared_expert(fields& in, cost::model& m) {
   m.shared_ffn = in.size("shared_expert_intermediate_size");
 }
@@ -183,6 +186,11 @@ inline void gpt_neo_window(fields& in, cost::model& m) {
   m.window_layers = in.layers_called("attention_layers", "local", "global", m.layers);
 }
 
+// The output's product is hidden x hidden, whatever the heads are: transformers 5.24, HeliumAttention.
+inline void heads_fill_hidden(fields& in, cost::model& m) {
+  if (m.heads * m.head_dim != m.hidden)
+    in.fail(error{errc::contradictory_field, m.head_dim, m.hidden / m.heads}.with("head_dim"));
+}
 inline void no_query_norm(fields& in, cost::model&) { in.expect_flag("qk_layernorm", false); }
 inline void no_biases(fields& in, cost::model&) { in.expect_flag("no_bias", true); }
 
@@ -302,7 +310,7 @@ inline constexpr architecture architectures[] = {
     {.type = "exaone", .flags = {attention_bias, mlp_bias}},
     {.type = "iquestcoder", .width_otherwise = 128, .flags = {attention_bias, mlp_bias}},
     {.type = "hyperclovax", .width_otherwise = 128, .flags = {attention_bias, mlp_bias}, .then = {post_norms}},
-    {.type = "helium", .width_otherwise = 128, .flags = {query_bias, mlp_bias}},
+    {.type = "helium", .width_otherwise = 128, .flags = {query_bias, mlp_bias}, .then = {heads_fill_hidden}},
     {.type = "cwm", .width_otherwise = 128, .flags = {mlp_bias}, .then = {window_but_in_first_of_each<4>}},
     {.type = "granite_swa",
      .is = {.attention_sinks = true},
@@ -368,7 +376,7 @@ inline constexpr architecture architectures[] = {
     {.type = "qwen2_moe",
      .is = {.qkv_bias = true, .shared_gate = true},
      .ffn = none,
-     .then = {qwen_experts, qwen_shared_expert, qwen_window}},
+     .then = {qwen_experts, qwen_shared_expert, qwen_window, qwen2_bias}},
     {.type = "qwen3",
      .is = {.qk_norm = true},
      .width_otherwise = 128,

@@ -62,6 +62,7 @@ TEST_CASE("a block of which nothing is said has the sizes that its kind has", "[
   is_zero_but<cost::feed_forward>({{"ffn_matrices", 3}});
   is_zero_but<cost::mixture>({{"ffn_matrices", 3}});
   is_zero_but<cost::hyper_connections>({{"streams", 4}, {"count", 2}});
+  is_zero_but<cost::alternating_updates>({{"streams", 4}});
   is_zero_but<cost::attention_residuals>({{"sources", 1}, {"count", 2}});
   is_zero_but<cost::per_layer_input>();
   is_zero_but<cost::projection>({{"count", 1}});

@@ -114,8 +114,9 @@ std::vector<known_block> known_blocks() {
   out.push_back({"Kimi delta, a narrow gate and a whole one", low, 12, of_kimi});
   out.push_back({"lightning attention", cost::lightning_attention{.heads = 8, .head_dim = 12}, 0, 96});
   out.push_back({"short convolution", cost::short_convolution{.kernel = 3, .conv_bias = true}, 0, 3 * h + 5 * h});
-  const cost::mamba2 heads{.heads = 8, .head_dim = 12, .groups = 2, .state = 10, .kernel = 4, .bias = true};
-  out.push_back({"Mamba-2", heads, 0, (96 + 2 * 20) * 5 + (2 * 96 + 2 * 20 + 8 + h) + 3 * 8 + 96});
+  const cost::mamba2 heads{
+      .heads = 8, .head_dim = 12, .groups = 2, .state = 10, .kernel = 4, .bias = true, .output_bias = true};
+  out.push_back({"Mamba-2", heads, h, (96 + 2 * 20) * 5 + (2 * 96 + 2 * 20 + 8) + 3 * 8 + 96});
   const cost::mamba channels{.inner = 192, .state = 16, .step_rank = 8, .kernel = 4, .bias = true, .inner_norms = true};
   out.push_back({"Mamba", channels, 8 + 2 * 16, 192 * 5 + (2 * 192 + h) + 192 + (192 * 16 + 192)});
   out.push_back({"FFN", cost::feed_forward{.ffn = 160, .ffn_bias = true}, h, 2 * 160});
@@ -127,6 +128,9 @@ std::vector<known_block> known_blocks() {
   experts.ffn_matrices = 2;
   experts.shared_gate = experts.router_bias = true;
   out.push_back({"mixture in a latent space", experts, 8 + 4 + h});
+  experts.bias = true;
+  out.push_back({"the same with biases", experts, 8 + 4 + h + (32 + h) + h, 24});
+  out.push_back({"alternating updates", cost::alternating_updates{.streams = 3}, 2 * h});
   out.push_back({"hyper-connections", cost::hyper_connections{.streams = 3, .count = 2}, 2 * (2 * 3 + 9 + 3)});
   out.push_back({"attention residuals", cost::attention_residuals{.sources = 3, .count = 2}, 4 * h});
   out.push_back({"per-layer input", cost::per_layer_input{.inner = 24}, h});

@@ -254,8 +254,8 @@ TEST_CASE("sizes that a class has where its config does not", "[cost][hugging_fa
   }
   // A head is as wide as hidden / heads, of Llama's kin; of others what their class says.
   const std::pair<const char*, std::int64_t> uniform[] = {
-      {"llama", 64}, {"seed_oss", 128}, {"glm", 128},      {"glm4", 128},        {"qwen3", 128},       {"helium", 128},
-      {"cwm", 128},  {"jais2", 128},    {"ernie4_5", 128}, {"iquestcoder", 128}, {"hyperclovax", 128}, {"qwen2", 64}};
+      {"llama", 64},  {"seed_oss", 128}, {"glm", 128},         {"glm4", 128},        {"qwen3", 128}, {"cwm", 128},
+      {"jais2", 128}, {"ernie4_5", 128}, {"iquestcoder", 128}, {"hyperclovax", 128}, {"qwen2", 64}};
   for (const auto& [type, width] : uniform) {
     INFO(type);
     json config{{"model_type", type},       {"hidden_size", 512},       {"num_hidden_layers", 4},
@@ -269,6 +269,9 @@ TEST_CASE("sizes that a class has where its config does not", "[cost][hugging_fa
     config.erase("num_key_value_heads");
     CHECK(hocket::hugging_face::read_config(config).has_value() == (std::string(type) == "llama"));
   }
+  json helium = recorded().at("helium, other").at("config");  // its heads must fill hidden_size
+  helium.erase("head_dim");
+  CHECK(hocket::hugging_face::read_config(helium)->model.head_dim == 128);
   json gpt_oss{{"model_type", "gpt_oss"},   {"hidden_size", 512},       {"num_hidden_layers", 5},
                {"num_attention_heads", 16}, {"num_key_value_heads", 4}, {"intermediate_size", 256},
                {"num_local_experts", 8},    {"num_experts_per_tok", 2}, {"vocab_size", 1000},

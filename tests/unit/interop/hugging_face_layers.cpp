@@ -4,6 +4,7 @@
 #include <hocket/cost/model/list_cost.hpp>
 #include <hocket/interop/hugging_face_layers.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <set>
@@ -68,6 +69,40 @@ TEST_CASE("every family of the table has the parameters that transformers counts
   }
 }
 
+// torch.utils.flop_counter on small models, all attention pairs: see tests/data/cost/README.md.
+TEST_CASE("a forward pass has the FLOPs that PyTorch counts", "[cost][hugging_face]") {
+  const cost::convention counted{.attention = cost::attention_count::full, .index_reduction = false};
+  int compared = 0;
+  for (const auto& [name, model] : recorded().items()) {
+    if (!model.contains("forward")) continue;
+    INFO(name);
+    const auto read = hocket::hugging_face::read_layers(model.at("config"));
+    REQUIRE(read);
+    const auto step = cost::count_flops(read->layers, {.sequence = 64}, {}, counted);
+    REQUIRE(step);
+    // Streams that DeepSeek-V4 mixes in and out are element-wise products there: 6 layers, 2 mixes, 2 streams of 128.
+    const std::int64_t elementwise = name == "deepseek_v4, small" ? 6 * 2 * 64 * 2 * (2 * 2 * 128) : 0;
+    CHECK(step->model_step == cost::rational(3 * (model.at("forward").get<std::int64_t>() + elementwise)));
+    ++compared;
+  }
+  CHECK(compared >= 50);
+}
+
+// transformers 5.24 in bfloat16: cache.layers[0].recurrent_states is float32, conv_states bfloat16.
+TEST_CASE("states of Mamba have 32 bits", "[cost][hugging_face]") {
+  const auto state_of = [](const cost::block& b, std::int64_t bytes) {
+    cost::rational sum = 0;
+    const cost::block_setting one{.sizes = {.hidden = 128}, .training = {.sequence = 64, .activation_bytes = bytes}};
+    cost::visit_block(b, one, [&](const cost::block_terms& lists, const cost::numbers_view& numbers) {
+      cost::for_each_term(lists.state, numbers, [&](const cost::term_view& x) { sum = sum + x.amount(); });
+    });
+    return sum;
+  };
+  CHECK(state_of(cost::mamba2{.heads = 8, .head_dim = 32, .state = 16}, 2) == 4 * 8 * 32 * 16 + 2 * 288 * 4);
+  CHECK(state_of(cost::mamba2{.heads = 8, .head_dim = 32, .state = 16}, 4) == 4 * 8 * 32 * 16 + 4 * 288 * 4);
+  CHECK(state_of(cost::mamba{.inner = 256, .state = 16}, 2) == 4 * 256 * 16 + 2 * 256 * 4);
+}
+
 TEST_CASE("LongCat's zero experts have no weights", "[cost][hugging_face]") {
   // transformers 5.24 makes room for their first product: 28 x 256 x 2 x 2048 x 6144 elements that no checkpoint has.
   json config = recorded().at("longcat_flash, other").at("config");
@@ -75,6 +110,96 @@ TEST_CASE("LongCat's zero experts have no weights", "[cost][hugging_face]") {
   config["zero_expert_num"] = 8;
   CHECK(total_of(config) - without ==
         config.at("num_layers").get<std::int64_t>() * 8 * (1024 + 1));  // rows of the router
+}
+
+// AutoModelForCausalLM.from_config(AutoConfig.for_model(type)).config.architectures in transformers 5.24, once saved.
+TEST_CASE("a type without a class of its own names the class of another", "[hugging_face]") {
+  const std::pair<const char*, const char*> saved[] = {{"exaone", "LlamaForCausalLM"},
+                                                       {"internlm3", "LlamaForCausalLM"},
+                                                       {"iquestcoder", "LlamaForCausalLM"},
+                                                       {"sarvam_mla", "DeepseekV3ForCausalLM"},
+                                                       {"sarvam_moe", "Glm4MoeForCausalLM"}};
+  for (const auto& [type, name] : saved) {
+    INFO(type);
+    json config = recorded().at(std::string(type) + ", other").at("config");
+    const std::int64_t total = total_of(config);
+    config["architectures"] = json::array({name});
+    CHECK(total > 0);
+    CHECK(total_of(config) == total);
+    config["architectures"] = json::array({"GPT2LMHeadModel"});
+    CHECK(total_of(config) == -1);
+  }
+}
+
+TEST_CASE("sizes that the class cannot run with are refused", "[hugging_face]") {
+  const auto why = [](const char* name, const char* field, std::int64_t value) {
+    json config = recorded().at(name).at("config");
+    config[field] = value;
+    const auto read = hocket::hugging_face::read_layers(config);
+    return read ? std::string("read") : message(read.error());
+  };
+  CHECK(why("helium, other", "head_dim", 128) == "read");
+  CHECK(why("helium, other", "head_dim", 256) ==
+        "the config contradicts itself: \"head_dim\" is 256, but the other fields imply 128");
+  CHECK(why("zamba2, other", "attention_hidden_size", 4096) ==
+        "the config contradicts itself: \"attention_hidden_size\" is 4096, but the other fields imply 2048");
+  CHECK(why("longcat_flash, other", "qk_head_dim", 384) ==
+        "the config contradicts itself: \"qk_head_dim\" is 384, but the other fields imply 192");
+  CHECK(why("apertus1p5_text, other", "output_vocab_size", 64).find("output_vocab_size") != std::string::npos);
+}
+
+TEST_CASE("a tie that the class does not have is noted", "[hugging_face]") {
+  for (const char* name : {"nemotron_h", "kimi_linear", "bailing_hybrid"}) {
+    const auto read =
+        hocket::hugging_face::read_layers(recorded().at(std::string(name) + ", tie_word_embeddings").at("config"));
+    REQUIRE(read);
+    const auto is_note = [](const std::string& each) { return each.starts_with("tie_word_embeddings = false: "); };
+    CHECK(std::any_of(read->assumed.begin(), read->assumed.end(), is_note));
+  }
+}
+
+TEST_CASE("DeepSeek-V3 is the same list as a row of equal layers", "[hugging_face]") {
+  const json& config = recorded().at("deepseek_v3, other").at("config");
+  const auto equal = hocket::hugging_face::read_config(config);
+  REQUIRE(equal);
+  CHECK(hocket::hugging_face::read_layers(config)->layers == cost::to_layers(equal->model));
+}
+
+TEST_CASE("layers that run again have weights once and work each time", "[cost][hugging_face]") {
+  const auto flops_of = [](const json& config) {
+    return cost::count_flops(hocket::hugging_face::read_layers(config)->layers, {.sequence = 64}, {}, {})->model_step;
+  };
+  json dory = recorded().at("dory, other").at("config");
+  const std::int64_t total = total_of(dory);
+  const auto three = flops_of(dory);
+  dory["n_recurrent_loops"] = 2;
+  const auto two = flops_of(dory);
+  dory["n_recurrent_loops"] = 1;
+  CHECK(total_of(dory) == total);
+  CHECK(three - two == two - flops_of(dory));
+  CHECK_FALSE(three == two);
+  dory["n_recurrent_loops"] = 1000000;
+  const auto refused = hocket::hugging_face::read_layers(dory);
+  REQUIRE_FALSE(refused);
+  CHECK(message(refused.error()).find("passes through 7 layers") != std::string::npos);
+  json hrm = recorded().at("hrm_text, other").at("config");
+  hrm["L_cycles"] = 3;  // the saved number of passes is that of two
+  CHECK(total_of(hrm) == -1);
+}
+
+TEST_CASE("Laguna's heads may differ from layer to layer", "[hugging_face]") {
+  json config = recorded().at("laguna, other").at("config");
+  const std::int64_t total = total_of(config), layers = config.at("num_hidden_layers");
+  std::vector<std::int64_t> heads(static_cast<std::size_t>(layers), config.at("num_attention_heads"));
+  config["num_attention_heads_per_layer"] = heads;
+  CHECK(total_of(config) == total);
+  config["num_attention_heads_per_layer"][2] = heads[2] + 8;
+  // Queries and outputs of 8 heads more, and their gates.
+  const std::int64_t more =
+      8 * config.at("hidden_size").get<std::int64_t>() * (2 * config.at("head_dim").get<std::int64_t>() + 1);
+  CHECK(total_of(config) == total + more);
+  config["num_attention_heads_per_layer"][2] = heads[2] + 1;
+  CHECK(total_of(config) == -1);
 }
 
 TEST_CASE("the language model of a multimodal config is read", "[cost][hugging_face]") {

@@ -47,6 +47,9 @@ inline constexpr auto block_pairs = [] {
                                q_c * (u * blocks - squared(u) / 2), q_c * (u * blocks - squared(u) / 2));
   return choose(least(k_x, 1), all, some);
 }();
+/// Pairs that the indexer scores: all of them, by the convention of the attention.
+inline constexpr auto scored_pairs = choose(letters::attention_counted, letters::s* blocks, letters::s* blocks / 2,
+                                            letters::s* blocks / 2, letters::s* blocks / 2);
 inline constexpr auto forward = [] {
   using detail::flop::core_once_more, detail::flop::replays, detail::flop::once_more;
   return terms(flops("queries and keys", product(h * r_q + r_q * a * d + h * d), L, tp, replays(r_qkv), source,
@@ -61,7 +64,7 @@ inline constexpr auto forward = [] {
                      layer_operation::output, 1 * h),
                flops("indexer, projections", product(r_q * a_x * d_x + h * a_x + 2 * h * (2 * d_x)), q_c * a_x,
                      one_rank, once_more, source, layer_operation::router, a_x * d_x),
-               flops("indexer, scores", 2 * FLOP * B * (a_x * (d_x + index_reduced)) * (s * blocks / 2) * L, q_c * a_x,
+               flops("indexer, scores", 2 * FLOP * B * (a_x * (d_x + index_reduced)) * scored_pairs * L, q_c * a_x,
                      one_rank, once_more, source, layer_operation::router));
 }();
 inline constexpr auto saved = [] {

@@ -26,6 +26,7 @@ struct mixture {
   std::int64_t latent_width = 0;  ///< width that experts read and write, 0: the model's
   std::int64_t zero_experts = 0;  ///< copies of the input; the router has rows for them
   bool shared_gate = false, router_bias = false, expert_bias = false;
+  bool bias = false;  ///< on products outside the experts chosen: shared experts, into and out of the latent width
   bool shares_input = false;
   friend constexpr bool operator==(const mixture&, const mixture&) = default;
 };
@@ -33,7 +34,7 @@ struct mixture {
 }  // namespace hocket::inline HOCKET_ABI::cost
 HOCKET_DETAIL_STRUCT(hocket::cost::feed_forward, ffn, ffn_matrices, ffn_bias, shares_input);
 HOCKET_DETAIL_STRUCT(hocket::cost::mixture, experts, active_experts, expert_ffn, shared_ffn, ffn_matrices, latent_width,
-                     zero_experts, shared_gate, router_bias, expert_bias, shares_input);
+                     zero_experts, shared_gate, router_bias, expert_bias, bias, shares_input);
 
 namespace hocket::inline HOCKET_ABI::cost::letters::blocks::feed_forward_terms {
 
@@ -92,11 +93,15 @@ struct formulas_of<feed_forward> {
 namespace hocket::inline HOCKET_ABI::cost::letters::blocks::mixture_terms {
 
 inline constexpr auto width = choose(least(letters::h_l, 1), 1 * letters::h, 1 * letters::h_l);
+inline constexpr std::string_view shared_biases = "transformers 5.24: mlp_bias, use_bias";
 inline constexpr auto parameters = [] {
   return terms(weights("router", L * (h * (E + E_z)), L, one_rank, moe),
                weights("router bias", L * (E + E_z), router_bias, one_rank, "arXiv:2412.19437"),
                weights("latent width of experts", L * (2 * h * h_l), h_l, one_rank, "Nemotron 3"),
+               weights("latent width, biases", L * (h_l + h), n_b * h_l, one_rank, shared_biases),
                weights("shared experts", L * (n_f * h * f_s), f_s, tp, mla),
+               weights("shared expert bias, inner", L * ((n_f - 1) * f_s), n_b * f_s, tp, shared_biases),
+               weights("shared expert bias, outer", L * h, n_b * f_s, one_rank, shared_biases),
                weights("shared expert gate", L * h, shared_gate, one_rank, "Qwen2-MoE"));
 }();
 inline constexpr auto expert_parameters = [] {

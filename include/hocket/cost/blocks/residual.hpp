@@ -29,6 +29,15 @@ struct attention_residuals {
   bool closes_block = false;  ///< the running sum is a source of its own from here on
   friend constexpr bool operator==(const attention_residuals&, const attention_residuals&) = default;
 };
+/// Alternating updates (AltUp): a layer works on one of `streams` residual streams. A token's weights predict all of
+/// them before the layer and correct them behind it. Stages of a pipeline pass all streams on.
+/// Source: arXiv:2301.13310, as Gemma 3n has it in transformers 5.24 (Gemma3nTextAltUp).
+///
+///     cost::alternating_updates{.streams = 4}
+struct alternating_updates {
+  std::int64_t streams = 4;
+  friend constexpr bool operator==(const alternating_updates&, const alternating_updates&) = default;
+};
 /// What a layer adds of a vector that each token has for it: a gate to that width, a product back, a norm.
 /// Source: Gemma 3n.
 struct per_layer_input {
@@ -53,6 +62,7 @@ struct table {
 }  // namespace hocket::inline HOCKET_ABI::cost
 HOCKET_DETAIL_STRUCT(hocket::cost::hyper_connections, streams, count);
 HOCKET_DETAIL_STRUCT(hocket::cost::attention_residuals, sources, count, closes_block);
+HOCKET_DETAIL_STRUCT(hocket::cost::alternating_updates, streams);
 HOCKET_DETAIL_STRUCT(hocket::cost::per_layer_input, inner);
 HOCKET_DETAIL_STRUCT(hocket::cost::projection, input, outputs, count, bias);
 HOCKET_DETAIL_STRUCT(hocket::cost::table, elements, count);
@@ -138,6 +148,49 @@ struct formulas_of<attention_residuals> {
             .forward = letters::blocks::attention_residuals_terms::forward,
             .saved = letters::blocks::attention_residuals_terms::saved,
             .moved = letters::blocks::attention_residuals_terms::moved};
+  }
+};
+
+}  // namespace hocket::inline HOCKET_ABI::cost
+
+namespace hocket::inline HOCKET_ABI::cost::letters::blocks::alternating_updates_terms {
+
+inline constexpr std::string_view source = "arXiv:2301.13310; transformers gemma3n";
+inline constexpr auto coefficients = squared(letters::n_s) * (letters::n_s + 1);
+inline constexpr auto parameters = [] {
+  return terms(weights("alternating updates, router", L * n_s * h, L, literal(1), source),
+               weights("alternating updates, coefficients", L * coefficients, L, literal(1), source),
+               weights("alternating updates, norm and scale", L * (2 * h), L, literal(1), source));
+}();
+// The router runs twice. What a token's n x n weights predict is a product; what corrects each stream, element-wise.
+inline constexpr auto forward = [] {
+  return terms(flops("alternating updates", product(2 * n_s * h + coefficients + squared(n_s) * h), L, one_rank,
+                     detail::flop::once_more, source, layer_operation::none));
+}();
+inline constexpr auto saved = [] {
+  using detail::saved::kept_if_full, detail::saved::kept_unless_full, detail::saved::region;
+  constexpr std::string_view assumed = "transformers gemma3n; assumes that all streams and what corrects them are kept";
+  return terms(tensor("streams before the layer, and their correction", stream_of((n_s + 1) * h), kept_unless_full,
+                      region, assumed, layer_operation::none, origin::estimated),
+               tensor("the other streams of the layer's input", stream_of((n_s - 1) * h), kept_if_full, region, assumed,
+                      layer_operation::none, origin::estimated));
+}();
+inline constexpr auto moved = [] {
+  return terms(detail::blocks::moves("streams predicted and corrected", 2 * stream_of((2 * n_s + 1) * h), one_rank,
+                                     detail::saved::region, detail::flop::once_more, layer_operation::none));
+}();
+
+}  // namespace hocket::inline HOCKET_ABI::cost::letters::blocks::alternating_updates_terms
+
+namespace hocket::inline HOCKET_ABI::cost {
+
+template <>
+struct formulas_of<alternating_updates> {
+  static constexpr block_terms lists() noexcept {
+    return {.parameters = letters::blocks::alternating_updates_terms::parameters,
+            .forward = letters::blocks::alternating_updates_terms::forward,
+            .saved = letters::blocks::alternating_updates_terms::saved,
+            .moved = letters::blocks::alternating_updates_terms::moved};
   }
 };
 

@@ -11,8 +11,9 @@ struct mamba2 {
   std::int64_t heads = 0, head_dim = 0, groups = 1, state = 128;
   std::int64_t kernel = 4, chunk = 256;
   bool conv_bias = true;
-  bool bias = false;       ///< on the projections
-  bool gated_norm = true;  ///< a norm of the output
+  bool bias = false;         ///< on the input's projection
+  bool output_bias = false;  ///< on the output's projection
+  bool gated_norm = true;    ///< a norm of the output
   friend constexpr bool operator==(const mamba2&, const mamba2&) = default;
 };
 /// Mamba: a state of `state` elements per channel.  Source: arXiv:2312.00752.
@@ -26,7 +27,8 @@ struct mamba {
 };
 
 }  // namespace hocket::inline HOCKET_ABI::cost
-HOCKET_DETAIL_STRUCT(hocket::cost::mamba2, heads, head_dim, groups, state, kernel, chunk, conv_bias, bias, gated_norm);
+HOCKET_DETAIL_STRUCT(hocket::cost::mamba2, heads, head_dim, groups, state, kernel, chunk, conv_bias, bias, output_bias,
+                     gated_norm);
 HOCKET_DETAIL_STRUCT(hocket::cost::mamba, inner, state, step_rank, kernel, conv_bias, bias, inner_norms);
 
 namespace hocket::inline HOCKET_ABI::cost::letters::blocks::mamba2_terms {
@@ -38,7 +40,8 @@ inline constexpr auto parameters = [] {
   return terms(weights("state space, input", L * (h * projected), L, tp, mamba_2),
                weights("short convolution", L * (convolved * k_c), L, tp, mamba_2),
                weights("convolution bias", L * convolved, conv_bias, tp, mamba_2),
-               weights("projection biases", L * (projected + h), n_b, tp, mamba_2),
+               weights("input bias", L * projected, n_b, tp, mamba_2),
+               weights("output bias", L * h, output_bias, one_rank, mamba_2),
                weights("decay, time step, skip", L * (3 * a), L, tp, mamba_2),
                weights("gated norm", L * inner, gated_norm, tp, mamba_2),
                weights("state space, output", L * (inner * h), L, tp, mamba_2));
@@ -72,7 +75,8 @@ inline constexpr auto saved = [] {
                       assumed, linear_by, origin::estimated));
 }();
 inline constexpr auto state = [] {
-  return terms(tensor("state", c * (element * (inner * d_s)), L, tp, mamba_2, linear_by, origin::definition),
+  return terms(tensor("state", 4 * byte * (inner * d_s), L, tp, "arXiv:2405.21060; a state in 32 bits", linear_by,
+                      origin::definition),
                tensor("window of the convolution", c * (element * (convolved * k_c)), L, tp, mamba_2, linear_by,
                       origin::definition));
 }();
@@ -136,7 +140,8 @@ inline constexpr auto saved = [] {
                       origin::estimated));
 }();
 inline constexpr auto state = [] {
-  return terms(tensor("state", c * (element * (h_m * d_s)), L, tp, "arXiv:2312.00752", linear_by, origin::definition),
+  return terms(tensor("state", 4 * byte * (h_m * d_s), L, tp, "arXiv:2312.00752; a state in 32 bits", linear_by,
+                      origin::definition),
                tensor("window of the convolution", c * (element * (h_m * k_c)), L, tp, "arXiv:2312.00752", linear_by,
                       origin::definition));
 }();

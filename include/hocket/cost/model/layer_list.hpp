@@ -23,7 +23,7 @@ namespace hocket::inline HOCKET_ABI::cost {
 using block_sizes =
     std::variant<norms, attention, latent_attention, compressed_attention, native_sparse_attention, gated_delta,
                  kimi_delta, lightning_attention, short_convolution, mamba2, mamba, feed_forward, mixture,
-                 hyper_connections, attention_residuals, per_layer_input, projection, table>;
+                 hyper_connections, attention_residuals, alternating_updates, per_layer_input, projection, table>;
 struct block {
   block_sizes what;
   bool weights_elsewhere = false;  ///< it works with the weights of an earlier block, which has counted them

@@ -141,6 +141,11 @@ struct matrix_list {
   void operator()(const hyper_connections& x) {
     add(2 * x.streams + x.streams * x.streams, x.streams * hidden, x.count);
   }
+  void operator()(const alternating_updates& x) {
+    add(x.streams, hidden);
+    add(x.streams * x.streams, x.streams);
+    add(x.streams, x.streams);
+  }
   void operator()(const per_layer_input& x) {
     add(x.inner, hidden);
     add(hidden, x.inner);
