@@ -333,6 +333,7 @@ set(HOCKET_COST_HEADERS
   hocket/planner/plan/offloaded_step.hpp
   hocket/planner/plan/rank_bytes.hpp
   hocket/planner/plan/simulated_step.hpp
+  hocket/planner/plan/simulated_strategies.hpp
   hocket/planner/plan/step_plan.hpp
   hocket/planner/plan/step_problem.hpp
   hocket/planner/plan/stage_time.hpp

@@ -75,6 +75,8 @@ struct drawings {
   std::string svg, trace, left_out;
 };
 drawings draw(const plan_input& in, const hocket::timeline& t) {
+  if (const std::string undrawn = why_undrawn(in); !undrawn.empty())
+    return {"", "", "timeline.svg, trace.json, schedule.csv: " + undrawn + "\n\n"};
   const hocket::svg_options as_svg{.title = in.title, .seconds = true};
   const hocket::chrome_trace_options as_trace{.process = "pipeline, simulated", .most_events = 280'000};  // 32 MiB
   drawings out{hocket::to_svg(t, as_svg), hocket::to_chrome_trace(t, as_trace), ""};
@@ -121,10 +123,14 @@ void plan(const options& o) {
   }
   write("report.txt", text);
   write("report.json", json);
-  write("timeline.svg", std::move(drawn.svg));
-  write("trace.json", std::move(drawn.trace));
-  write("schedule.csv", p.schedule_csv);
   std::vector<std::string> outdated;
+  if (p.schedule_csv.empty()) {
+    outdated = {"timeline.svg", "trace.json", "schedule.csv"};
+  } else {
+    write("timeline.svg", std::move(drawn.svg));
+    write("trace.json", std::move(drawn.trace));
+    write("schedule.csv", p.schedule_csv);
+  }
   if (!p.tile_timeline) outdated.emplace_back("tiles.svg");
   else write("tiles.svg", hocket::to_svg(*p.tile_timeline, {.title = "Fused operator, cut", .seconds = true}));
   write("report.html", plan_as_page(in, p, schedules, tried, measured ? &*measured : nullptr));

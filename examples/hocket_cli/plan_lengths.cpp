@@ -63,6 +63,7 @@ lengths_report compare_lengths(const plan_input& in, const step_plan& p, const l
   const cost::training& t = in.training;
   const std::int64_t count = in.micro_batches() * in.parallel.dp * o.steps;
   const auto draws = read_lengths(o, t.sequence * t.micro_batch, count);
+  if (p.schedule_csv.empty()) fail(in.file + ": --lengths: " + why_undrawn(in));
   const auto schedule = value_or_fail(hocket::text::parse_schedule_csv(p.schedule_csv), in.file);
   lengths_report out{.micro_batches = count, .steps = o.steps};
   const micro_batch_documents& batches = draws.front();

@@ -272,10 +272,14 @@ ordered_json document(const plan_input& in, const step_plan& p, const schedule_c
                       {"waterfall", waterfall_of(in, p)},
                       {"pipeline", pipeline_of(in, p)},
                       {"changes", changes_as_json(in, tried)},
-                      {"timeline", timeline_as_json(p.timeline)},
-                      {"memory_over_time", memory_over_time(in, p)},
                       {"schedules", schedules_as_json(schedules)},
                       {"cost", cost_of(in, p)}};
+  if (const std::string undrawn = why_undrawn(in); !undrawn.empty()) {
+    out["undrawn"] = undrawn;
+  } else {
+    out["timeline"] = timeline_as_json(p.timeline);
+    out["memory_over_time"] = memory_over_time(in, p);
+  }
   if (p.graph) out["graph"] = graph_of(in, *p.graph);
   if (has_predicted_step(p)) out["predicted_step"] = predicted_step_as_json(in, p);
   if (p.tiles) out["tiles"] = tiles_of(in, p);

@@ -120,6 +120,7 @@ named_level named(const cost::recompute_choice& how) {
              R"(feed_forward\.w2\.reshape)"}};
   return {"none", {}};
 }
+double bound_of(const planner::layer_split& s) { return static_cast<double>(s.plan.lower_bound.count()) / 1e9; }
 std::string pasted_lists(const plan_input& in, const planner::layer_split& split) {
   std::vector<pasted_level> levels;
   for (const cost::recompute_choice& how : split.levels) {
@@ -161,7 +162,8 @@ void split_section(std::string& out, const plan_input& in, const step_plan& p) {
   }
   if (s.step_seconds > 0) {
     line(out, "  all micro-batches      %9.3f s, simulated%s", s.step_seconds,
-         in.parallel.vp > 1 ? ": the shortest of several ways to keep stages alike" : "");
+         s.plan.proved ? ", proved: under this schedule no split and no levels are shorter" : "");
+    if (!s.plan.proved) line(out, "  no shorter than        %9.3f s", bound_of(s));
     if (s.even_seconds > 0) line(out, "  the even split         %9.3f s with its best levels", s.even_seconds);
     else line(out, "  the even split         does not fit, whatever is computed again");
   }
@@ -335,6 +337,8 @@ nlohmann::ordered_json split_as_json(const plan_input& in, const planner::layer_
   if (s.step_seconds > 0) {
     to["step_seconds"] = s.step_seconds;
     to["simulated"] = true;
+    to["lower_bound_seconds"] = bound_of(s);
+    to["proved"] = s.plan.proved;
   }
   if (s.even_seconds > 0) to["even_split_seconds"] = s.even_seconds;
   to["mind_formers"] = pasted_lists(in, s);
@@ -357,32 +361,52 @@ nlohmann::ordered_json predicted_step_as_json(const plan_input& in, const step_p
 }
 
 namespace {
-/// What to write into the plan file for a change, as a JSON merge patch (RFC 7396); null if no file says it.
-nlohmann::ordered_json edit_of(const plan_input& in, const planned_change& x) {
-  if (x.what == planner::offload_change) return nullptr;
-  nlohmann::ordered_json out = nlohmann::ordered_json::object();
+/// "parallel" of a changed step: what is not as in the file, or all of it where the file leaves some open.
+nlohmann::ordered_json parallel_edit(const plan_input& in, const planned_change& x) {
   struct size {
     const char* key;
     std::int64_t cost::parallel::* member;
   };
-  constexpr size sizes[] = {{"tp", &cost::parallel::tp},  {"pp", &cost::parallel::pp}, {"vp", &cost::parallel::vp},
-                            {"dp", &cost::parallel::dp},  {"cp", &cost::parallel::cp}, {"ep", &cost::parallel::ep},
-                            {"etp", &cost::parallel::etp}};
+  constexpr size sizes[] = {{"tp", &cost::parallel::tp},   {"pp", &cost::parallel::pp},
+                            {"vp", &cost::parallel::vp},   {"dp", &cost::parallel::dp},
+                            {"cp", &cost::parallel::cp},   {"ep", &cost::parallel::ep},
+                            {"etp", &cost::parallel::etp}, {"copies", &cost::parallel::copies}};
+  const bool all = !in.open.empty();
+  nlohmann::ordered_json out = nlohmann::ordered_json::object();
   for (const size& each : sizes)
-    if (x.parallel.*each.member != in.parallel.*each.member) out["parallel"][each.key] = x.parallel.*each.member;
+    if (all || x.parallel.*each.member != in.parallel.*each.member) out[each.key] = x.parallel.*each.member;
+  if (all || x.parallel.zero != in.parallel.zero) out["zero"] = static_cast<int>(x.parallel.zero);
+  if (all) out["sequence_parallel"] = x.parallel.sequence_parallel;
   constexpr const char* levels[] = {"none", "selective", "full"};
-  if (x.parallel.recompute != in.parallel.recompute || x.family == "recompute")
-    out["parallel"]["recompute"] = levels[static_cast<std::size_t>(x.parallel.recompute)];
-  if (x.parallel.zero != in.parallel.zero) out["parallel"]["zero"] = static_cast<int>(x.parallel.zero);
-  if (x.micro_batch != in.training.micro_batch) out["training"]["micro_batch"] = x.micro_batch;
+  const bool open = in.search_recompute && x.family != "recompute";
+  if (all || x.family == "recompute")
+    out["recompute"] = open ? "search" : levels[static_cast<std::size_t>(x.parallel.recompute)];
+  return out;
+}
+/// "pipeline" of a changed step: null takes out what the change contradicts.
+nlohmann::ordered_json pipeline_edit(const plan_input& in, const planned_change& x, std::int64_t micro_batches) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::object();
+  if (!in.open.empty() && in.search_split) out["split"] = "search";
+  if (micro_batches != in.micro_batches()) out["micro_batches"] = nullptr;
+  if (x.schedule == in.schedule) return out;
+  const bool grouped = x.schedule.name == "interleaved";
+  out["schedule"] = x.schedule.name;
+  out["groups"] = grouped ? nlohmann::ordered_json(x.schedule.groups) : nullptr;
+  out["kappa"] = grouped && x.schedule.kappa > 0 ? nlohmann::ordered_json(x.schedule.kappa) : nullptr;
+  return out;
+}
+/// What to write into the plan file for a change, as a JSON merge patch (RFC 7396); null if no file says it.
+nlohmann::ordered_json edit_of(const plan_input& in, const planned_change& x) {
+  if (x.what == planner::offload_change) return nullptr;
+  nlohmann::ordered_json out = nlohmann::ordered_json::object();
+  const bool all = !in.open.empty();
+  const auto put = [&](const char* key, nlohmann::ordered_json part) {
+    if (!part.empty()) out[key] = std::move(part);
+  };
+  put("parallel", parallel_edit(in, x));
+  if (all || x.micro_batch != in.training.micro_batch) out["training"]["micro_batch"] = x.micro_batch;
   if (x.global_batch != in.training.global_batch) out["training"]["global_batch"] = x.global_batch;
-  if (!(x.schedule == in.schedule)) {
-    nlohmann::ordered_json& to = out["pipeline"];
-    const bool grouped = x.schedule.name == "interleaved";
-    to["schedule"] = x.schedule.name;
-    to["groups"] = grouped ? nlohmann::ordered_json(x.schedule.groups) : nullptr;
-    to["kappa"] = grouped && x.schedule.kappa > 0 ? nlohmann::ordered_json(x.schedule.kappa) : nullptr;
-  }
+  put("pipeline", pipeline_edit(in, x, x.global_batch / (x.micro_batch * x.parallel.dp)));
   return out;
 }
 }  // namespace

@@ -79,14 +79,6 @@ void plan_tiles(const plan_input& in, step_plan& out) {
   out.tile_timeline = value_or_fail(tiling::predicted_timeline(*in.fused, out.tiles->tiles()), in.file);
 }
 
-// A forward and a backward per stage and micro-batch; each is drawn. The limit is that of `pipeline draw`.
-void check_drawn(const plan_input& in) {
-  const std::int64_t passes = 2 * in.stages() * in.micro_batches();
-  if (passes > planner::most_recorded)
-    fail(in.file + ": " + std::to_string(passes) + " actions are too many to draw: at most " +
-         std::to_string(planner::most_recorded));
-}
-
 /// What no choice of sizes was possible with.
 [[noreturn]] void fail_to_choose(const plan_input& in) {
   const planner::strategy_plan& searched = in.sizes->searched;
@@ -139,6 +131,14 @@ double tokens_per_second_per_device(const plan_input& in, double step_seconds) {
 
 double predicted_step_seconds(const plan_input&, const step_plan& p) { return planner::seconds_of(p); }
 
+// A forward and a backward per stage and micro-batch.
+std::string why_undrawn(const plan_input& in) {
+  const std::int64_t passes = 2 * in.stages() * in.micro_batches();
+  if (passes <= planner::most_recorded) return {};
+  return std::to_string(passes) + " actions are too many to draw, or to list: at most " +
+         std::to_string(planner::most_recorded) + ". All else is complete.";
+}
+
 schedule_comparison compare_schedules(const plan_input& in) {
   return value_or_fail(planner::compare_schedules(in), in.file);
 }
@@ -149,9 +149,8 @@ tried_changes try_changes(const plan_input& in, const step_plan& p, const schedu
 step_plan plan_step(const plan_input& in) {
   step_plan out;
   if (!in.ops_file.empty()) out.graph = plan_graph(in);  // what is wrong with the ops is told before a long search
-  check_drawn(in);
   static_cast<planner::step_plan&>(out) = value_or_fail(planner::plan_step(in), in.file);
-  out.schedule_csv = hocket::text::write_schedule_csv(*out.schedule);
+  if (why_undrawn(in).empty()) out.schedule_csv = hocket::text::write_schedule_csv(*out.schedule);
   out.cost_context = {.title = in.title, .assumed = in.published.assumed, .training = in.told, .parallel = in.parallel};
   out.cost_context.training->step = in.training;
   out.cost = make_report(in.published.layers, out.cost_context, in.file, out);

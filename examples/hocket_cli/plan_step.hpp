@@ -67,13 +67,15 @@ struct step_plan : hocket::planner::step_plan {
     std::vector<std::size_t> rules_by_part{}, kept_by_part{};
   };
   std::optional<dependencies> graph;  ///< absent: the file names no op graph
-  std::string schedule_csv;           ///< in PyTorch's dialect
+  std::string schedule_csv;           ///< in PyTorch's dialect; empty if that would be too long
   std::optional<hocket::tiling::plan> tiles;
   std::optional<hocket::timeline> tile_timeline;
   hocket::cost::report cost;
   report_context cost_context;
 };
 step_plan plan_step(const plan_input& in);
+/// Why a plan has no pictures of its pipeline and no list of its actions: a sentence; empty if it has.
+std::string why_undrawn(const plan_input& in);
 
 using hocket::planner::compared_schedule, hocket::planner::planned_change, hocket::planner::schedule_comparison,
     hocket::planner::tried_changes;

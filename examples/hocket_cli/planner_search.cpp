@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // hocket planner search: which parallel strategies fit a cluster, ranked, and why the others do not.
-#include <hocket/planner/strategy/solve.hpp>
+#include <hocket/planner/plan/simulated_strategies.hpp>
 #include <hocket/timeline/svg.hpp>
 
 #include <algorithm>
@@ -251,7 +251,9 @@ planner::strategy_problem problem_of(const options& o, const model_input& model,
 void search_counts(const options& o, const model_input& model, const training_input& training, const question& q) {
   const cost::training& t = training.step;
   const auto counts = device_counts(o, q.on.devices);
-  const auto report = value_or_fail(planner::solve(problem_of(o, model, training, q), counts), files_of(o));
+  const planner::strategy_problem problem = problem_of(o, model, training, q);
+  auto report = value_or_fail(planner::solve(problem, counts), files_of(o));
+  report.front = planner::simulated_front(problem, std::move(report.front));
   if (report.front.empty()) fail("no strategy fits on any of these numbers of devices");
   const double tokens = static_cast<double>(t.global_batch) * static_cast<double>(t.sequence);
   const std::string format = form(o.format);
@@ -306,11 +308,12 @@ void search_counts(const options& o, const model_input& model, const training_in
 }
 
 std::string report_as_json(const planner::strategy_plan& report, double tokens) {
-  nlohmann::json out = {{"version", 1},
-                        {"named", report.named},
-                        {"evaluated", report.evaluated},
-                        {"fitting", report.fitting},
-                        {"certificate", "exhaustive: every named strategy is evaluated or rejected with a reason"}};
+  nlohmann::json out = {
+      {"version", 1},
+      {"named", report.named},
+      {"evaluated", report.evaluated},
+      {"fitting", report.fitting},
+      {"certificate", "every named strategy is priced by formula or rejected with a reason; the front is simulated"}};
   for (const auto& x : report.front) out["front"].push_back(as_json(x, tokens));
   for (const auto& x : report.best_beyond_memory) out["fastest_that_does_not_fit"] = as_json(x, tokens);
   for (std::size_t i = 0; i < planner::rejection_count; ++i)
@@ -336,7 +339,8 @@ std::string report_as_text(const planner::strategy_plan& report, double tokens, 
     text += "\nFastest of those that do not fit\n" + head + line_of(x, tokens);
   text += "\n" + why + "\n" + std::to_string(report.named) + " named, " + std::to_string(report.evaluated) +
           " evaluated, " + std::to_string(report.fitting) +
-          " fit. Each is evaluated or rejected, so in this space nothing better exists.\n";
+          " fit by formula. Each is priced by formula or rejected; the front and the " +
+          std::to_string(planner::most_kept) + " fastest are simulated.\n";
   return text;
 }
 
@@ -349,7 +353,8 @@ void search(const options& o) {
     fail(o.training + ": \"precision\" is " + std::string(to_string(training.step.precision)) +
          ", for which the machine has no rate");
   if (!o.devices.empty()) return search_counts(o, model, training, q);
-  const auto report = value_or_fail(planner::solve(problem_of(o, model, training, q)), files_of(o));
+  const planner::strategy_problem problem = problem_of(o, model, training, q);
+  const auto report = planner::with_simulated_front(problem, value_or_fail(planner::solve(problem), files_of(o)));
   if (report.named == 0)
     fail(o.cluster + ": no sizes of \"space.tensor\" and \"space.context\" divide the " + std::to_string(q.on.devices) +
          " devices");

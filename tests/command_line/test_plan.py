@@ -292,6 +292,8 @@ class Plan(ToolTest):
                     self.assertEqual(time["layers"], stage["layers"])
                 self.assertTrue(all(m["fits"] for m in whole["memory"]))
                 self.assertLessEqual(split["step_seconds"], split["even_split_seconds"])
+                self.assertLessEqual(split["lower_bound_seconds"], split["step_seconds"] * 1.000001)
+                self.assertAlmostEqual(split["step_seconds"], whole["pipeline"]["makespan_us"] / 1e6, delta=split["step_seconds"] * 0.01)
                 self.assertIn("Split of the layers: searched for", text)
                 for line in split["mind_formers"].splitlines():
                     self.assertIn(line, text)
@@ -639,7 +641,12 @@ class Plan(ToolTest):
         def change(v):
             v["training"]["global_batch"] = 2 * 10**6
             del v["pipeline"]["micro_batches"]
-        self.refused("plan", self.changed(change), "--out", self.folder / "out", says="too many to draw")
+        done = self.ok("plan", self.changed(change), "--out", self.folder / "large")
+        self.assertIn("timeline.svg, trace.json, schedule.csv: 2000000 actions are too many to draw", done.text)
+        self.assertEqual({x.name for x in (self.folder / "large").iterdir()}, {"report.html", "report.json", "report.txt", "tiles.svg"})
+        report = json.loads((self.folder / "large" / "report.json").read_text())
+        self.assertGreaterEqual(report["pipeline"]["makespan_us"], report["pipeline"]["lower_bound_us"])
+        self.assertTrue(report["memory"])
 
     def test_out_that_cannot_be_a_folder(self):
         self.refused("plan", PLAN, "--out", self.file("file", "x"))

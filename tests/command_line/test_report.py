@@ -183,6 +183,19 @@ class Document(ReportTest):
                 batch = 2 if "twice" in what else 1
                 ratio = other["pipeline"]["makespan_us"] / report["pipeline"]["makespan_us"] / batch
                 self.assertAlmostEqual(changes[what]["time"], ratio - 1, places=9)
+        # What each change says to write into the file is the change.
+        def merged(value, edit):
+            for key, x in edit.items():
+                if isinstance(x, dict):
+                    merged(value.setdefault(key, {}), x)
+                elif x is None:
+                    value.pop(key, None)
+                else:
+                    value[key] = x
+        for i, change in enumerate(report["changes"]["all"][::3]):
+            with self.subTest(edit=change["what"]):
+                other = self.page(f"pasted{i}", lambda v: merged(v, change["edit"]))[3]
+                self.assertAlmostEqual(change["step_seconds"], other["pipeline"]["makespan_us"] / 1e6, places=9)
         zbv = next(r for r in page["schedules"]["rows"] if (r["schedule"], r["chunks"], r["micro_batches"]) == ("zbv", 2, 9))
         self.assertAlmostEqual(changes["schedule zbv"]["step_seconds"], zbv["makespan_us"] / 1e6, places=9)
         best = [page["changes"]["all"][i] for i in page["changes"]["best"]]

@@ -498,6 +498,7 @@ function thinned(t) {
   return h("p", {class: "small", id: "thinned"}, `Shown: ${t.lanes.length} of ${number(t.lane_count)} ranks, evenly spaced.`);
 }
 function timelineSection() {
+  if (!D.timeline) return section("timeline", "Timeline", D.undrawn);
   const p = D.pipeline, shown = new Timeline(D.timeline, `Simulated pipeline of ${D.timeline.lane_count} ranks over ${time(p.makespan_us)}.`);
   window.hocketTimeline = shown;
   const name = p.schedule === "search" ? "Searched for, found by: " + p.found_by : p.schedule + (p.groups ? ", groups " + p.groups : "");
@@ -533,10 +534,11 @@ function grid(width, height, left, bottom, yMost, yWords, xMost, xWords, xLeast 
   return {g, x, y};
 }
 function memorySection() {
-  const m = D.memory_over_time, all = D.memory, perSecond = D.timeline.ticks_per_second / 1e6;
-  let chosen = String(m.ranks.find(r => r.rank === all.fullest)?.rank ?? m.ranks[0].rank);
-  const most = Math.max(all.capacity, all.fullest_peak_bytes) * 1.06 / GIB, usable = (all.capacity - all.reserve) / GIB, end = D.timeline.makespan;
-  const over = picture(width => {
+  const drawn = Boolean(D.timeline), m = drawn ? D.memory_over_time : {ranks: []}, all = D.memory;
+  const perSecond = drawn ? D.timeline.ticks_per_second / 1e6 : 1;
+  let chosen = String((m.ranks.find(r => r.rank === all.fullest) ?? m.ranks[0])?.rank);
+  const most = Math.max(all.capacity, all.fullest_peak_bytes) * 1.06 / GIB, usable = (all.capacity - all.reserve) / GIB, end = drawn ? D.timeline.makespan : 0;
+  const over = drawn && picture(width => {
     const height = 280, {g, x, y} = grid(width, height, 44, 40, most, v => number(v), end / perSecond, v => time(v));
     const root = s("svg", {viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Memory of the ranks over time; rank ${chosen} is highlighted, the capacity is ${gib(m.capacity)}.`}, g,
       s("text", {class: "soft", x: 2, y: height - 4}, "GiB; time since the step began"));
@@ -582,13 +584,13 @@ function memorySection() {
   });
   const held = [...all.kinds.keys()].filter(k => all.ranks.some(r => r.kinds[k] > 0));
   const rank = choose("Rank", m.ranks.map(r => [String(r.rank), "rank " + r.rank]), value => { chosen = value; over.again(); });
-  rank.select.value = chosen;
+  if (drawn) rank.select.value = chosen;
   const some = all.ranks.length < all.rank_count ? ` Shown: ${all.ranks.length} of ${number(all.rank_count)} ranks, evenly spaced, and the fullest.` : "";
   const thin = m.ranks.length < m.rank_count ? ` ${m.ranks.length} of ${number(m.rank_count)} ranks are drawn, evenly spaced.` : "";
   section("memory", "Memory",
     `Weights, gradients and optimizer states stay; activations follow the simulated schedule, shared out evenly over the passes that hold them.${thin}` +
     (m.together > 1 ? ` Of each ${m.together} moments the fullest is drawn.` : ""),
-    h("div", {class: "controls"}, rank.field), over.at,
+    drawn ? h("div", {class: "controls"}, rank.field) : null, drawn ? over.at : null,
     h("h3", {}, "At the peak, by rank"), some ? h("p", {class: "small"}, some) : null, bars.at,
     legend([...held.map(k => [all.kinds[k], MEMORY_COLOURS[k]]), ["reserve", "reserve"]]),
     h("details", {}, h("summary", {}, "As a table, in GiB"), table(["rank", "layers", ...held.map(k => all.kinds[k]), "peak", "fits"],

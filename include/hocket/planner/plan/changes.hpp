@@ -198,16 +198,18 @@ inline void add_other_schedules(std::vector<step_change>& all, const step_proble
   return all;
 }
 
-/// Plans a changed step. Schedules are searched for only where the usual one comes near: no search wins much more.
+/// Plans a changed step. Splits and schedules are searched for only where even stages and the usual schedule come near:
+/// no search wins much more.
 [[nodiscard]] inline result<step_plan> plan_change(const step_problem& q, const planned_change& now) {
   constexpr double near = 1.05;
-  constexpr plan_options quick{.record = false, .effort = split_effort::quick};
-  if (q.schedule.name != "search") return plan_step(q, quick);
-  step_problem usual = q;
-  usual.schedule = usual_choice(q.parallel);
-  auto plan = plan_step(usual, quick);
-  if (!plan || seconds_of(*plan) / tokens_of(q) > near * now.seconds_per_token) return plan;
-  return plan_step(q, quick);
+  const bool searches = q.search_split || q.schedule.name == "search";
+  if (searches) {
+    step_problem usual = q;
+    if (q.schedule.name == "search") usual.schedule = usual_choice(q.parallel);
+    auto plan = plan_step(usual, {.record = false, .effort = split_effort::levels});
+    if (!plan || seconds_of(*plan) / tokens_of(q) > near * now.seconds_per_token) return plan;
+  }
+  return plan_step(q, {.record = false, .effort = split_effort::quick});
 }
 
 /// What changes_of leaves out for want of something in the problem.

@@ -85,10 +85,6 @@ namespace detail {
   return parts;
 }
 
-[[nodiscard]] inline bool is_faster(const scored_strategy& a, const scored_strategy& b) noexcept {
-  return a.cost.step != b.cost.step ? a.cost.step < b.cost.step : a.cost.memory < b.cost.memory;
-}
-
 /// The answers for several parts as that for one space.
 [[nodiscard]] inline strategy_plan joined(std::vector<strategy_plan> parts) {
   if (parts.size() == 1) return std::move(parts.front());
@@ -234,7 +230,7 @@ class sizes_chooser {
       if (!q_.search_split && out_.chosen && bound >= out_.step_time.count()) continue;
       ++out_.planned;
       const std::optional<double> step = try_one(q, split_effort::levels);
-      out_.planned_that_fit += step ? 1 : 0;
+      if (step) ++out_.planned_that_fit;
       all.push_back({std::move(q), step.value_or(bound), step.has_value()});
     }
     if (!q_.search_split) return;

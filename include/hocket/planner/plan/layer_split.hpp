@@ -67,7 +67,7 @@ class split_finder {
     std::optional<split_plan> best;
     error why{errc::does_not_fit};
     bool known = true;  // whether each of the two is bounded or impossible
-    std::chrono::nanoseconds bound = std::chrono::nanoseconds::max();
+    std::chrono::nanoseconds bound = (std::chrono::nanoseconds::max)();
     for (const bool with_whole : {false, true}) {
       const std::vector<std::uint32_t> numbers = levels_with(with_whole);
       if (numbers.empty() || (with_whole && !has_whole())) continue;

@@ -21,6 +21,10 @@ namespace hocket::inline HOCKET_ABI::planner {
 
 namespace detail {
 
+[[nodiscard]] inline bool is_faster(const scored_strategy& a, const scored_strategy& b) noexcept {
+  return a.cost.step != b.cost.step ? a.cost.step < b.cost.step : a.cost.memory < b.cost.memory;
+}
+
 [[nodiscard]] inline result<strategy_cost> price_alone(const strategy_problem& problem, const strategy& s) {
   using form = list_prices;
   const cost::layer_list& m = problem.model;
@@ -250,7 +254,7 @@ class strategy_finder {
   void consider(const scored_strategy& x) {
     if (!on_.memory.fits(x.cost.memory)) {
       reject(rejection::memory, 1);
-      if (beyond_.empty() || better(x, beyond_.front())) beyond_.assign(1, x);
+      if (beyond_.empty() || is_faster(x, beyond_.front())) beyond_.assign(1, x);
       return;
     }
     ++report_.fitting;
@@ -273,12 +277,9 @@ class strategy_finder {
   }
   void keep(const scored_strategy& x) {
     auto& kept = report_.fastest;
-    if (kept.size() == most_kept && !better(x, kept.back())) return;
-    kept.insert(std::upper_bound(kept.begin(), kept.end(), x, better), x);
+    if (kept.size() == most_kept && !is_faster(x, kept.back())) return;
+    kept.insert(std::upper_bound(kept.begin(), kept.end(), x, is_faster), x);
     if (kept.size() > most_kept) kept.pop_back();
-  }
-  [[nodiscard]] static bool better(const scored_strategy& a, const scored_strategy& b) noexcept {
-    return a.cost.step != b.cost.step ? a.cost.step < b.cost.step : a.cost.memory < b.cost.memory;
   }
   /// Whether there are ranks over which a sharding spreads anything.
   [[nodiscard]] bool shards() const noexcept { return s_.how.dp * s_.how.cp > 1; }
@@ -292,7 +293,7 @@ class strategy_finder {
   void finish() {
     report_.named = report_.fitting;
     for (const std::int64_t of_reason : report_.rejected) report_.named += of_reason;
-    if (!beyond_.empty() && (report_.front.empty() || better(beyond_.front(), report_.front.front())))
+    if (!beyond_.empty() && (report_.front.empty() || is_faster(beyond_.front(), report_.front.front())))
       report_.best_beyond_memory = beyond_;
   }
 

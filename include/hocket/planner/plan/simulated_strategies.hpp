@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <hocket/planner/plan/step_plan.hpp>
+#include <hocket/planner/strategy/solve.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+// Strategies as plan_step has them: the search prices them by formula, which is exact for equal stages alone.
+namespace hocket::inline HOCKET_ABI::planner {
+
+/// The step of a strategy: what plan_step plans, with prediction modules, which the search leaves out.
+[[nodiscard]] inline step_problem step_of(const strategy_problem& problem, const strategy& s) {
+  step_problem q;
+  q.model = problem.model;
+  q.training = problem.training;
+  q.training.micro_batch = s.micro_batch;
+  q.parallel = s.how;
+  q.replay.activation = s.replay_activation;
+  q.memory = problem.cluster.memory;
+  q.on = problem.cluster.rates;
+  q.schedule = detail::usual_choice(s.how);
+  if (s.zero_bubble) q.schedule = {s.how.vp == 1 ? "zb-h1" : "interleaved-zb", "balanced", 0};
+  return q;
+}
+
+/// The strategies whose simulated cost no other beats in both time and memory, of those that fit. Fastest first.
+/// @param some  strategies, with what the search says of them; a step too long to simulate keeps that
+/// Complexity: one plan_step for each.
+///
+///     const auto found = planner::solve(problem);
+///     const auto front = planner::simulated_front(problem, found->fastest);
+[[nodiscard]] inline std::vector<scored_strategy> simulated_front(const strategy_problem& problem,
+                                                                  std::vector<scored_strategy> some) {
+  std::vector<scored_strategy> fitting;
+  for (scored_strategy& x : some) {
+    const step_problem q = step_of(problem, x.of);
+    if (detail::passes_of_step(q) <= most_recorded) {
+      const auto plan = plan_step(q, {.record = false});
+      if (!plan || !plan->step || !plan->fits(q.memory)) continue;
+      x.cost.step = std::chrono::nanoseconds(std::llround(plan->step->step_time().count() * 1e9));
+      x.cost.memory = detail::bytes_up(plan->fullest().peak.total_bytes());
+    }
+    if (std::none_of(fitting.begin(), fitting.end(), [&](const scored_strategy& y) { return y.of == x.of; }))
+      fitting.push_back(x);
+  }
+  std::stable_sort(fitting.begin(), fitting.end(), detail::is_faster);
+  std::vector<scored_strategy> front;
+  for (const scored_strategy& x : fitting)
+    if (front.empty() || x.cost.memory < front.back().cost.memory) front.push_back(x);
+  return front;
+}
+
+/// The answer of solve(strategy_problem) with its front simulated: that of its own front and of the fastest.
+[[nodiscard]] inline strategy_plan with_simulated_front(const strategy_problem& problem, strategy_plan plan) {
+  std::vector<scored_strategy> some = plan.front;
+  some.insert(some.end(), plan.fastest.begin(), plan.fastest.end());
+  plan.front = simulated_front(problem, std::move(some));
+  return plan;
+}
+
+/// The same of the answer for several numbers of devices: a row stays unless one on as few devices is as good.
+[[nodiscard]] inline std::vector<scored_on_devices> simulated_front(const strategy_problem& problem,
+                                                                    const std::vector<scored_on_devices>& rows) {
+  std::vector<scored_on_devices> out;
+  const auto beaten = [&](const scored_strategy& x) {
+    return std::any_of(out.begin(), out.end(), [&](const scored_on_devices& y) {
+      return y.best.cost.step <= x.cost.step && y.best.cost.memory <= x.cost.memory;
+    });
+  };
+  for (auto from = rows.begin(); from != rows.end();) {
+    const std::int64_t devices = from->devices;
+    std::vector<scored_strategy> some;
+    for (; from != rows.end() && from->devices == devices; ++from) some.push_back(from->best);
+    for (const scored_strategy& x : simulated_front(problem, std::move(some)))
+      if (!beaten(x)) out.push_back({devices, x});
+  }
+  return out;
+}
+
+}  // namespace hocket::inline HOCKET_ABI::planner
