@@ -224,6 +224,11 @@ json machine_of_option(const std::string& option) {
   throw failure{2, "--machine: " + shown(option) + " is neither a file nor one of " + names};
 }
 
+json with_machine(json training, const std::string& option) {
+  if (!option.empty() && training.is_object()) training["machine"] = machine_of_option(option);
+  return training;
+}
+
 void add_machine(CLI::App& command, std::string& option) {
   command
       .add_option("--machine", option, "The machine, in place of the file's: a name such as h100_sxm, or a JSON file")

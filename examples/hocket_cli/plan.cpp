@@ -16,7 +16,7 @@
 #endif
 
 #include "command.hpp"
-#include "json_fields.hpp"
+#include "cost_fit.hpp"
 #include "measured.hpp"
 #include "plan_lengths.hpp"
 #include "plan_page.hpp"
@@ -26,7 +26,7 @@ namespace hocket_cli {
 namespace {
 
 struct options {
-  std::string file, out;
+  std::string file, machine, out;
   measured_options measured;
   length_options lengths;
   bool open = false;
@@ -89,7 +89,7 @@ drawings draw(const plan_input& in, const hocket::timeline& t) {
 }
 
 void plan(const options& o) {
-  plan_input in = read_plan_file(o.file);
+  plan_input in = read_plan_file(o.file, o.machine);
   settle(in);
   const step_plan p = plan_step(in);
 
@@ -151,14 +151,6 @@ void plan(const options& o) {
 
 }  // namespace
 
-plan_input read_plan_file(const std::string& file) {
-  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
-  return read_plan(read_json_file(file), file, [&](const std::string& name) {
-    const std::string path = (folder / name).lexically_normal().string();
-    return named_text{path, read_file(path)};
-  });
-}
-
 void add_plan(CLI::App& app) {
   auto o = std::make_shared<options>();
   CLI::App* command = app.add_subcommand(
@@ -169,6 +161,7 @@ void add_plan(CLI::App& app) {
   command->add_option("--out", o->out, "Folder for report.html, report.txt, report.json, timeline.svg, trace.json, …")
       ->required()
       ->type_name("DIR");
+  add_machine(*command, o->machine);
   add_measured(*command, o->measured);
   add_lengths(*command, o->lengths);
   add_json(*command);

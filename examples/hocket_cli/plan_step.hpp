@@ -52,7 +52,8 @@ using text_of_name = std::function<named_text(const std::string& name)>;
 /// @param named  the model's config.json and the op graph, by the names that the plan has for them
 plan_input read_plan(const nlohmann::json& plan, const std::string& file, const text_of_name& named);
 /// Reads a plan file and what it names, relative to its folder.
-plan_input read_plan_file(const std::string& file);
+/// @param machine  of --machine, in place of the file's; empty: none
+plan_input read_plan_file(const std::string& file, const std::string& machine = "");
 /// Chooses what the file leaves open. Ends the command if nothing is possible or fits.
 void settle(plan_input& in);
 

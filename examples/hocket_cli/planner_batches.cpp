@@ -15,6 +15,7 @@
 #include <span>
 
 #include "batch_lengths.hpp"
+#include "cost_fit.hpp"
 #include "cost_layers.hpp"
 #include "fixed.hpp"
 #include "json_fields.hpp"
@@ -30,7 +31,7 @@ namespace planner = hocket::planner;
 using hocket::ticks;
 
 struct options {
-  std::string model, training, parallel, schedule, format = "text", out;
+  std::string model, training, parallel, machine, schedule, format = "text", out;
   length_options lengths;
   memory_option memory;
 };
@@ -85,7 +86,7 @@ pipeline::any_schedule schedule_of(const options& o, const cost::parallel& p, st
 question read_question(const options& o) {
   question q;
   const model_input model = read_model(read_json_file(o.model), o.model);
-  q.training = read_training(read_json_file(o.training), model.layers, o.training);
+  q.training = read_training(with_machine(read_json_file(o.training), o.machine), model.layers, o.training);
   if (!q.training.on) fail(o.training + ": \"machine\" must say how fast the devices are");
   q.parallel = read_parallel(read_json_file(o.parallel), o.parallel, "", &q.replay);
   q.list = padded(model.layers, q.training, o.training);
@@ -419,6 +420,7 @@ void add_planner_batches(CLI::App& planner_command) {
   c->add_option("--model", o->model, "Hugging Face config.json, as published")->required()->type_name("FILE");
   c->add_option("--training", o->training, "Training JSON with a machine")->required()->type_name("FILE");
   c->add_option("--parallel", o->parallel, "Parallel JSON: tp, pp, vp, dp, …")->required()->type_name("FILE");
+  add_machine(*c, o->machine);
   add_lengths(*c, o->lengths);
   c->add_option("--draws", o->lengths.draws, "Draws with seeds from --seed on, over which choices are compared (1)")
       ->type_name("N")

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "cost_fit.hpp"
 #include "cost_layers.hpp"
 #include "fixed.hpp"
 #include "json_fields.hpp"
@@ -26,7 +27,7 @@ namespace interop = hocket::interop;
 namespace planner = hocket::planner;
 
 struct options {
-  std::string layout, model, training, parallel, format = "text", out;
+  std::string layout, model, training, parallel, machine, format = "text", out;
   std::int64_t predictions = 0;
   memory_option memory;  ///< of a rank; not given: memory is not looked at
 };
@@ -320,7 +321,7 @@ std::string written(const planner::model_layout& layout, const cost::layer_list&
 
 void layout(const options& o) {
   const model_input model = read_model(read_json_file(o.model), o.model);
-  const training_input t = read_training(read_json_file(o.training), model.layers, o.training);
+  const training_input t = read_training(with_machine(read_json_file(o.training), o.machine), model.layers, o.training);
   if (!t.on) fail(o.training + ": \"machine\" must say how fast the devices are");
   spread p;
   static_cast<cost::parallel&>(p) = read_parallel(read_json_file(o.parallel), o.parallel, "", &p.replay);
@@ -379,6 +380,7 @@ void add_planner_layout(CLI::App& planner_command) {
   c->add_option("--model", o->model, "Hugging Face config.json, as published")->required()->type_name("FILE");
   c->add_option("--training", o->training, "Training JSON with a machine")->required()->type_name("FILE");
   c->add_option("--parallel", o->parallel, "Parallel JSON: tp, pp, vp, …")->required()->type_name("FILE");
+  add_machine(*c, o->machine);
   c->add_option("--predictions", o->predictions,
                 "Multi-token-prediction modules, each with a layer as the last one (0)")
       ->type_name("N")

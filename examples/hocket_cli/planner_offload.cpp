@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "cost_fit.hpp"
 #include "cost_layers.hpp"
 #include "fixed.hpp"
 #include "json_fields.hpp"
@@ -20,7 +21,7 @@ namespace planner = hocket::planner;
 using std::chrono::nanoseconds;
 
 struct options {
-  std::string model, training, parallel, format = "text", out;
+  std::string model, training, parallel, machine, format = "text", out;
   memory_option memory;
 };
 
@@ -108,7 +109,7 @@ variant solved(variant x, const std::vector<planner::stage_saved_tensors>& stage
 
 answer answer_of(const options& o) {
   const model_input model = read_model(read_json_file(o.model), o.model);
-  const training_input t = read_training(read_json_file(o.training), model.layers, o.training);
+  const training_input t = read_training(with_machine(read_json_file(o.training), o.machine), model.layers, o.training);
   if (!t.on) fail(o.training + ": \"machine\" must say how fast the devices are");
   cost::parallel p = read_parallel(read_json_file(o.parallel), o.parallel);
   const cost::layer_list list = padded(model.layers, t, o.training);
@@ -351,6 +352,7 @@ void add_planner_offload(CLI::App& planner_command) {
       ->required()
       ->type_name("FILE");
   c->add_option("--parallel", o->parallel, "Parallel JSON: tp, pp, dp, …")->required()->type_name("FILE");
+  add_machine(*c, o->machine);
   add_memory(*c, o->memory, "Memory of a device")->required();
   c->add_option("--format", o->format, "text (the default) or json")->check(CLI::IsMember({"text", "json"}));
   add_out(*c, o->out);

@@ -253,7 +253,7 @@ void search_counts(const options& o, const model_input& model, const training_in
   const auto counts = device_counts(o, q.on.devices);
   const planner::strategy_problem problem = problem_of(o, model, training, q);
   auto report = value_or_fail(planner::solve(problem, counts), files_of(o));
-  report.front = planner::simulated_front(problem, std::move(report.front));
+  report.front = planner::simulated_front(problem, report, counts);
   if (report.front.empty()) fail("no strategy fits on any of these numbers of devices");
   const double tokens = static_cast<double>(t.global_batch) * static_cast<double>(t.sequence);
   const std::string format = form(o.format);

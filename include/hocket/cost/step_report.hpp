@@ -269,7 +269,8 @@ inline void add_parts(report& out, const step_prediction& step, const parallel& 
   add_seconds(out, whole, "exposed communication", exposed_seconds_of_step, numbers, schedule_source);
   add_seconds(out, whole, "hidden communication, costs nothing", hidden_seconds_of_step, numbers, schedule_source);
   add_seconds(out, whole, "scheduling", scheduling_seconds, numbers, "kernels launched one by one");
-  add_seconds(out, whole, "bubble", bubble_seconds, numbers, "what is left of the pipeline");
+  if (step.simulated.empty()) add_seconds(out, whole, "bubble", bubble_of_equal_stages, numbers, schedule_source);
+  else add_seconds(out, whole, "bubble", bubble_seconds, numbers, "what is left of the pipeline");
   add_seconds(out, "throughput of a device", "tokens per second", tokens_per_second_and_device, numbers, "definition",
               origin::definition);
   out.lines.back().unit = unit_name<unit_of<decltype(tokens_per_second_and_device)>>();

@@ -110,12 +110,21 @@ constexpr stage_weights weights_of_stages(const layer_list& list) {
   std::int64_t last = all / stages;
   if (all % stages != 0) {
     const detail::stage_weights weight = detail::weights_of_stages(list);
-    const auto heaviest = [&](std::int64_t on_last) {
-      const std::int64_t most = (all - on_last + stages - 2) / (stages - 1);
-      return (std::max)(on_last * weight.layer + weight.beside_last, most * weight.layer);
+    const auto heaviest_of_last = [&](std::int64_t layers) { return layers * weight.layer + weight.beside_last; };
+    const auto heaviest_of_others = [&](std::int64_t on_last) {
+      return (all - on_last + stages - 2) / (stages - 1) * weight.layer;
     };
-    for (std::int64_t fewer = last - 1; fewer >= 0; --fewer)
-      if (heaviest(fewer) < heaviest(last)) last = fewer;
+    const auto heaviest = [&](std::int64_t on_last) {
+      return (std::max)(heaviest_of_last(on_last), heaviest_of_others(on_last));
+    };
+    // The last stage grows with its layers, the others shrink: the best is where they cross, or just before.
+    std::int64_t from = 0, to = last;
+    while (from < to) {
+      const std::int64_t middle = from + (to - from) / 2;
+      if (heaviest_of_last(middle) >= heaviest_of_others(middle)) to = middle;
+      else from = middle + 1;
+    }
+    last = from > 0 && heaviest(from - 1) < heaviest(from) ? from - 1 : from;
   }
   const std::int64_t others = stages - 1, rest = all - last;
   std::vector<std::int64_t> out;

@@ -96,7 +96,8 @@ inline constexpr auto exchange_exposed =
 inline constexpr auto exposed_seconds_of_step = micro_batches * T_x + exchange_exposed + z_l * micro_batches * T_k;
 inline constexpr auto hidden_seconds_of_step = micro_batches * T_h + T_d - exchange_exposed;
 /// The pipeline in closed form: exact where all stages take the same time and hops take none.
-inline constexpr auto pipeline_of_equal_stages = micro_batches * T_r + (T_all - T_r) / vp;
+inline constexpr auto bubble_of_equal_stages = (T_all - T_r) / vp;
+inline constexpr auto pipeline_of_equal_stages = micro_batches * T_r + bubble_of_equal_stages;
 /// The busiest rank waits for other stages as long as it does not compute and sends nothing.
 inline constexpr auto bubble_seconds = greatest(0 * second, T_m - micro_batches * (T_k + T_x));
 /// The host launches every kernel of every layer and pass; only what the device does not cover shows.
@@ -107,7 +108,8 @@ inline constexpr auto tokens_per_second_and_device = token * (B * s) / (T * W);
 }  // namespace hocket::inline HOCKET_ABI::cost::letters
 
 namespace hocket::inline HOCKET_ABI::cost {
-using letters::bubble_seconds, letters::exposed_of_layer, letters::exposed_seconds_of_step,
-    letters::forward_backward_seconds, letters::hidden_seconds_of_step, letters::pipeline_of_equal_stages,
-    letters::scheduling_seconds, letters::scores_formed_again, letters::tokens_per_second_and_device;
+using letters::bubble_of_equal_stages, letters::bubble_seconds, letters::exposed_of_layer,
+    letters::exposed_seconds_of_step, letters::forward_backward_seconds, letters::hidden_seconds_of_step,
+    letters::pipeline_of_equal_stages, letters::scheduling_seconds, letters::scores_formed_again,
+    letters::tokens_per_second_and_device;
 }  // namespace hocket::inline HOCKET_ABI::cost

@@ -105,7 +105,7 @@ step_traffic traffic_of(setting all, const Hardware& on, std::span<const rank_pa
 [[nodiscard]] inline double lateness_of(double spread, std::int64_t devices) noexcept {
   return spread * std::sqrt(2 * std::log(static_cast<double>(devices)));
 }
-inline step_parts parts_of(const step_numbers& x, const parallel& p, const training& t) {
+inline step_parts parts_of(const step_numbers& x, const parallel& p, const training& t, bool simulated) {
   const environment numbers(x, p, t);
   return {.data_loading = seconds(x.load_seconds),
           .forward_backward = seconds(real(forward_backward_seconds, numbers)),
@@ -114,11 +114,11 @@ inline step_parts parts_of(const step_numbers& x, const parallel& p, const train
           .communication_exposed = seconds(real(exposed_seconds_of_step, numbers)),
           .communication_hidden = seconds(real(hidden_seconds_of_step, numbers)),
           .scheduling = seconds(real(scheduling_seconds, numbers)),
-          .bubble = seconds(real(bubble_seconds, numbers))};
+          .bubble = seconds(simulated ? real(bubble_seconds, numbers) : real(bubble_of_equal_stages, numbers))};
 }
 /// What follows from the numbers once the time of the pipeline is known.
 inline result<step_prediction> settle(step_prediction out, const training& t, const parallel& p) {
-  out.parts = parts_of(out.numbers, p, t);
+  out.parts = parts_of(out.numbers, p, t, !out.simulated.empty());
   const double whole = out.parts.total().count();
   if (!(whole - whole == 0)) return error{errc::undefined_value}.with("seconds of a step: a rate is 0");
   out.numbers.step_seconds = whole;

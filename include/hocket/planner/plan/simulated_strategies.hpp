@@ -63,21 +63,22 @@ namespace hocket::inline HOCKET_ABI::planner {
   return plan;
 }
 
-/// The same of the answer for several numbers of devices: a row stays unless one on as few devices is as good.
+/// The front of the answer for several numbers of devices, simulated: no other that fits is as fast with as little
+/// memory on as few devices. Fewest devices first, then fastest.
+/// @param counts  the numbers of devices, as the answer has them
 [[nodiscard]] inline std::vector<scored_on_devices> simulated_front(const strategy_problem& problem,
-                                                                    const std::vector<scored_on_devices>& rows) {
-  std::vector<scored_on_devices> out;
-  const auto beaten = [&](const scored_strategy& x) {
-    return std::any_of(out.begin(), out.end(), [&](const scored_on_devices& y) {
-      return y.best.cost.step <= x.cost.step && y.best.cost.memory <= x.cost.memory;
-    });
-  };
-  for (auto from = rows.begin(); from != rows.end();) {
-    const std::int64_t devices = from->devices;
-    std::vector<scored_strategy> some;
-    for (; from != rows.end() && from->devices == devices; ++from) some.push_back(from->best);
-    for (const scored_strategy& x : simulated_front(problem, std::move(some)))
-      if (!beaten(x)) out.push_back({devices, x});
+                                                                    const device_plan& plan,
+                                                                    std::vector<std::int64_t> counts) {
+  std::vector<scored_on_devices> all, out;
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    for (const scored_strategy& x : with_simulated_front(problem, plan.counts[i]).front) all.push_back({counts[i], x});
+  std::stable_sort(all.begin(), all.end(),
+                   [](const scored_on_devices& a, const scored_on_devices& b) { return a.devices < b.devices; });
+  for (const scored_on_devices& x : all) {
+    const auto beats = [&](const scored_on_devices& y) {
+      return y.best.cost.step <= x.best.cost.step && y.best.cost.memory <= x.best.cost.memory;
+    };
+    if (std::none_of(out.begin(), out.end(), beats)) out.push_back(x);
   }
   return out;
 }

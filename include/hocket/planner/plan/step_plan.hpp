@@ -242,9 +242,9 @@ struct chosen_schedule {
 
 /// Plans one training step: its split, its schedule, the memory of every rank at its peak, the time of the whole.
 /// @param how  what to keep, and how long to look for a split
-/// Errors: those of cost::check and check_even_stages for sizes that do not go together; those of the schedule's make;
-/// errc::contradictory_field for a split beside measured passes, offloaded activations or a schedule of two directions;
-/// errc::limit_exceeded beyond 2^26 passes, or if one takes 100 days.
+/// Errors: those of cost::check and check_even_stages for sizes that do not go together, and those of the schedule's
+/// make. errc::contradictory_field for a split beside measured passes, offloaded activations or a schedule of two
+/// directions; errc::limit_exceeded beyond 2^26 passes, or if one takes 100 days.
 /// Complexity: a pass over the formulas per run of layers, one simulation, and the searches that the problem leaves
 /// open.
 ///
