@@ -313,6 +313,7 @@ std::string report_as_json(const planner::strategy_plan& report, double tokens) 
       {"named", report.named},
       {"evaluated", report.evaluated},
       {"fitting", report.fitting},
+      {"simulated", planner::most_kept},
       {"certificate", "every named strategy is priced by formula or rejected with a reason; the front is simulated"}};
   for (const auto& x : report.front) out["front"].push_back(as_json(x, tokens));
   for (const auto& x : report.best_beyond_memory) out["fastest_that_does_not_fit"] = as_json(x, tokens);
