@@ -334,9 +334,9 @@ set(HOCKET_COST_HEADERS
   hocket/planner/plan/rank_bytes.hpp
   hocket/planner/plan/simulated_step.hpp
   hocket/planner/plan/simulated_strategies.hpp
+  hocket/planner/plan/stage_time.hpp
   hocket/planner/plan/step_plan.hpp
   hocket/planner/plan/step_problem.hpp
-  hocket/planner/plan/stage_time.hpp
   hocket/planner/replay_graph.hpp
   hocket/planner/saved_tensors/solve.hpp
   hocket/planner/saved_tensors/stage.hpp

@@ -83,7 +83,8 @@ void read_mixed(layer_fields& in) {
     experts.shared_ffn += in.optional({"shared_expert_intermediate_size", "shared_intermediate_size"});
   }
   const auto sees_all = in.sees_all("sliding_attention", [](std::int64_t at) {
-    return Has.period == 0 || (Has.first_sees_all ? at % Has.period == 0 : each(at, Has.period));
+    if constexpr (Has.period == 0) return true;
+    else return Has.first_sees_all ? at % Has.period == 0 : each(at, Has.period);
   });
   const bool windowed = !every(sees_all);
   softmax_layers(in, full, windowed ? with_window(full, in.size({"sliding_window"})) : full, sees_all, mixes, dense,

@@ -119,7 +119,7 @@ inline void add_recompute(std::vector<step_change>& all, const step_problem& q) 
 }
 
 struct size_axis {
-  std::string_view name;
+  std::string_view name;  ///< literal
   std::int64_t cost::parallel::* size;
 };
 /// One size twice as large, another half.
@@ -199,17 +199,18 @@ inline void add_other_schedules(std::vector<step_change>& all, const step_proble
 }
 
 /// Plans a changed step. Splits and schedules are searched for only where even stages and the usual schedule come near:
-/// no search wins much more.
+/// no search wins much more. Of long schedules the usual one stands for what a search would find.
 [[nodiscard]] inline result<step_plan> plan_change(const step_problem& q, const planned_change& now) {
   constexpr double near = 1.05;
-  const bool searches = q.search_split || q.schedule.name == "search";
-  if (searches) {
-    step_problem usual = q;
-    if (q.schedule.name == "search") usual.schedule = usual_choice(q.parallel);
+  constexpr std::int64_t most_passes = 1 << 11;
+  step_problem usual = q;
+  if (q.schedule.name == "search") usual.schedule = usual_choice(q.parallel);
+  if (q.search_split || q.schedule.name == "search") {
     auto plan = plan_step(usual, {.record = false, .effort = split_effort::levels});
     if (!plan || seconds_of(*plan) / tokens_of(q) > near * now.seconds_per_token) return plan;
   }
-  return plan_step(q, {.record = false, .effort = split_effort::quick});
+  const step_problem& one = passes_of_step(q) > most_passes ? usual : q;
+  return plan_step(one, {.record = false, .effort = split_effort::quick});
 }
 
 /// What changes_of leaves out for want of something in the problem.

@@ -234,10 +234,13 @@ class sizes_chooser {
       all.push_back({std::move(q), step.value_or(bound), step.has_value()});
     }
     if (!q_.search_split) return;
-    std::stable_sort(all.begin(), all.end(), [](const candidate& a, const candidate& b) {
+    const auto before = [](const candidate& a, const candidate& b) {
       return a.fits != b.fits ? a.fits : a.seconds < b.seconds;
-    });
-    for (int split = 0; const candidate& each : all) {
+    };
+    std::vector<candidate> ordered;
+    for (candidate& each : all)
+      ordered.insert(std::upper_bound(ordered.begin(), ordered.end(), each, before), std::move(each));
+    for (int split = 0; const candidate& each : ordered) {
       if (split == most_split) break;
       split += try_one(each.q, split_effort::quick) ? 1 : 0;
     }

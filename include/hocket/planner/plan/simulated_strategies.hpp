@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,9 +48,8 @@ namespace hocket::inline HOCKET_ABI::planner {
       x.cost.memory = detail::bytes_up(plan->fullest().peak.total_bytes());
     }
     if (std::none_of(fitting.begin(), fitting.end(), [&](const scored_strategy& y) { return y.of == x.of; }))
-      fitting.push_back(x);
+      fitting.insert(std::upper_bound(fitting.begin(), fitting.end(), x, detail::is_faster), x);
   }
-  std::stable_sort(fitting.begin(), fitting.end(), detail::is_faster);
   std::vector<scored_strategy> front;
   for (const scored_strategy& x : fitting)
     if (front.empty() || x.cost.memory < front.back().cost.memory) front.push_back(x);
@@ -68,12 +69,14 @@ namespace hocket::inline HOCKET_ABI::planner {
 /// @param counts  the numbers of devices, as the answer has them
 [[nodiscard]] inline std::vector<scored_on_devices> simulated_front(const strategy_problem& problem,
                                                                     const device_plan& plan,
-                                                                    std::vector<std::int64_t> counts) {
+                                                                    std::span<const std::int64_t> counts) {
   std::vector<scored_on_devices> all, out;
+  const auto fewer = [](const scored_on_devices& a, const scored_on_devices& b) { return a.devices < b.devices; };
   for (std::size_t i = 0; i < counts.size(); ++i)
-    for (const scored_strategy& x : with_simulated_front(problem, plan.counts[i]).front) all.push_back({counts[i], x});
-  std::stable_sort(all.begin(), all.end(),
-                   [](const scored_on_devices& a, const scored_on_devices& b) { return a.devices < b.devices; });
+    for (const scored_strategy& best : with_simulated_front(problem, plan.counts[i]).front) {
+      const scored_on_devices x{counts[i], best};
+      all.insert(std::upper_bound(all.begin(), all.end(), x, fewer), x);
+    }
   for (const scored_on_devices& x : all) {
     const auto beats = [&](const scored_on_devices& y) {
       return y.best.cost.step <= x.best.cost.step && y.best.cost.memory <= x.best.cost.memory;

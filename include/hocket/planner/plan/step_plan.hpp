@@ -37,10 +37,11 @@ struct step_plan {
   std::optional<cost::step_prediction> step;       ///< of the whole step; absent without a machine
 
   /// The rank that needs most; the first of several.
-  [[nodiscard]] const cost::rank_memory& fullest() const noexcept {
+  [[nodiscard]] const cost::rank_memory& fullest() const& noexcept {
     return *std::max_element(memory.begin(), memory.end(),
                              [](const auto& a, const auto& b) { return a.peak.total_bytes() < b.peak.total_bytes(); });
   }
+  const cost::rank_memory& fullest() const&& = delete;
   /// Whether every rank has room for its peak.
   [[nodiscard]] bool fits(const cost::device_memory& room) const noexcept {
     return std::all_of(memory.begin(), memory.end(),
@@ -234,7 +235,7 @@ struct chosen_schedule {
   if (const std::int64_t passes = passes_of_step(q); passes > most_simulated)
     return error{errc::limit_exceeded, passes, most_simulated}.with("passes of a step");
   if (!q.on && !q.measured && !(q.flops_per_second > 0))
-    return error{errc::bad_rate}.with("flops_per_second, needed without a machine");
+    return error{errc::bad_rate}.with("flops_per_second: there is no machine");
   return {};
 }
 
