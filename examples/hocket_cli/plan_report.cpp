@@ -11,6 +11,7 @@
 #include "tiling_problem.hpp"
 
 namespace hocket_cli {
+// NOLINTBEGIN(bugprone-unchecked-optional-access): what is read there, the caller has seen
 namespace {
 
 namespace cost = hocket::cost;
@@ -505,4 +506,5 @@ std::string plan_as_json(const plan_input& in, const step_plan& p, const schedul
   return text + ",\n \"cost\": " + report_as_json(p.cost, p.cost_context) + "}\n";
 }
 
+// NOLINTEND(bugprone-unchecked-optional-access)
 }  // namespace hocket_cli

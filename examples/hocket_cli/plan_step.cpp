@@ -10,6 +10,7 @@
 #include "failure.hpp"
 
 namespace hocket_cli {
+// NOLINTBEGIN(bugprone-unchecked-optional-access): what is read there, the caller has seen
 namespace {
 
 namespace cost = hocket::cost;
@@ -158,4 +159,5 @@ step_plan plan_step(const plan_input& in) {
   return out;
 }
 
+// NOLINTEND(bugprone-unchecked-optional-access)
 }  // namespace hocket_cli

@@ -15,6 +15,7 @@
 
 // What would help: a step planned again with one thing changed.
 namespace hocket::inline HOCKET_ABI::planner {
+// NOLINTBEGIN(bugprone-unchecked-optional-access): what is read there, check() or the caller has seen
 
 /// A step with one thing changed.
 struct planned_change {
@@ -321,4 +322,5 @@ inline void try_offload(tried_changes& out, const step_problem& q) {
   return out;
 }
 
+// NOLINTEND(bugprone-unchecked-optional-access)
 }  // namespace hocket::inline HOCKET_ABI::planner

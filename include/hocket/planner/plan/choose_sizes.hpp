@@ -12,6 +12,7 @@
 
 // The sizes that a step leaves open: the strategy search says which are quick, plan_step which is the quickest.
 namespace hocket::inline HOCKET_ABI::planner {
+// NOLINTBEGIN(bugprone-unchecked-optional-access): what is read there, check() or the caller has seen
 
 /// What of a step is open.
 struct open_sizes {
@@ -267,4 +268,5 @@ class sizes_chooser {
   return detail::sizes_chooser(q, open, devices, devices_per_node)();
 }
 
+// NOLINTEND(bugprone-unchecked-optional-access)
 }  // namespace hocket::inline HOCKET_ABI::planner

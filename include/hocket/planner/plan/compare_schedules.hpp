@@ -14,6 +14,7 @@
 
 // Every schedule of the library on the stages of a step.
 namespace hocket::inline HOCKET_ABI::planner {
+// NOLINTBEGIN(bugprone-unchecked-optional-access): what is read there, check() or the caller has seen
 
 /// A schedule on the stages of a step.
 struct compared_schedule {
@@ -164,4 +165,5 @@ class schedule_comparer {
   return all.outcome();
 }
 
+// NOLINTEND(bugprone-unchecked-optional-access)
 }  // namespace hocket::inline HOCKET_ABI::planner

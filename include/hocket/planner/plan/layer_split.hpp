@@ -19,6 +19,7 @@
 // Which layers a stage of a step runs, and what each of them computes again: cost prices the layers, split/solve.hpp
 // chooses.
 namespace hocket::inline HOCKET_ABI::planner {
+// NOLINTBEGIN(bugprone-unchecked-optional-access): what is read there, check() or the caller has seen
 
 /// A split of a step's layers, where that is not the even one.
 struct layer_split {
@@ -294,4 +295,5 @@ template <class Seconds>
   return out;
 }
 
+// NOLINTEND(bugprone-unchecked-optional-access)
 }  // namespace hocket::inline HOCKET_ABI::planner

@@ -9,6 +9,7 @@
 
 // A step whose saved tensors are kept, computed again or moved to the host, kind by kind.
 namespace hocket::inline HOCKET_ABI::planner {
+// NOLINTBEGIN(bugprone-unchecked-optional-access): what is read there, check() or the caller has seen
 
 /// What such a step takes.
 struct offloaded_step {
@@ -52,4 +53,5 @@ struct offloaded_step {
   return out;
 }
 
+// NOLINTEND(bugprone-unchecked-optional-access)
 }  // namespace hocket::inline HOCKET_ABI::planner

@@ -14,6 +14,7 @@
 
 // Strategies as plan_step has them: the search prices them by formula, which is exact for equal stages alone.
 namespace hocket::inline HOCKET_ABI::planner {
+// NOLINTBEGIN(bugprone-unchecked-optional-access): what is read there, check() or the caller has seen
 
 /// The step of a strategy: what plan_step plans, with prediction modules, which the search leaves out.
 [[nodiscard]] inline step_problem step_of(const strategy_problem& problem, const strategy& s) {
@@ -86,4 +87,5 @@ namespace hocket::inline HOCKET_ABI::planner {
   return out;
 }
 
+// NOLINTEND(bugprone-unchecked-optional-access)
 }  // namespace hocket::inline HOCKET_ABI::planner

@@ -20,6 +20,7 @@
 
 // The plan of one training step: its stages, its schedule, its memory, its time.
 namespace hocket::inline HOCKET_ABI::planner {
+// NOLINTBEGIN(bugprone-unchecked-optional-access): what is read there, check() or the caller has seen
 
 /// The answer of plan_step.
 struct step_plan {
@@ -285,4 +286,5 @@ struct chosen_schedule {
   return cost::with_pipeline(*plan.step, q.training, q.parallel, pipeline, schedule);
 }
 
+// NOLINTEND(bugprone-unchecked-optional-access)
 }  // namespace hocket::inline HOCKET_ABI::planner

@@ -16,6 +16,7 @@
 
 // One training step of a fixed layout: the question that plan_step answers.
 namespace hocket::inline HOCKET_ABI::planner {
+// NOLINTBEGIN(bugprone-unchecked-optional-access): what is read there, check() or the caller has seen
 
 /// A link between pipeline ranks whose speed is known better than the machine says.
 struct pipeline_link {
@@ -106,4 +107,5 @@ struct plan_options {
   return out;
 }
 
+// NOLINTEND(bugprone-unchecked-optional-access)
 }  // namespace hocket::inline HOCKET_ABI::planner
