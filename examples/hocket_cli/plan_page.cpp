@@ -178,7 +178,7 @@ ordered_json pipeline_of(const plan_input& in, const step_plan& p) {
           {"groups", in.schedule.name == "interleaved" ? in.schedule.groups : ""},
           {"found_by", p.found_by},
           {"stage_times", in.measured ? "measured" : "predicted"},
-          {"hop_us", (p.hop.count() * 1e6)},
+          {"hop_us", p.hop.count() * 1e6},
           {"makespan_us", us(p.run.makespan)},
           {"lower_bound_us", us(p.run.lower_bound)},
           {"bubble", p.run.bubble()},

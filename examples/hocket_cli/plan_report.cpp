@@ -95,7 +95,7 @@ void pipeline_section(std::string& out, const plan_input& in, const step_plan& p
        in.measured             ? "measured"
        : in.timed_by_machine() ? "predicted from the rates of the machine"
                                : "predicted from FLOPs, peak and efficiency");
-  line(out, "  hop between ranks      %.3f ms", (p.hop.count() * 1e6) / 1e3);
+  line(out, "  hop between ranks      %.3f ms", p.hop.count() * 1e3);
   line(out, "  makespan               %9.3f ms", ms(p.run.makespan));
   line(out, "  lower bound            %9.3f ms  (makespan is %.2f %% above)", ms(p.run.lower_bound),
        above(static_cast<double>(p.run.makespan), static_cast<double>(p.run.lower_bound)));
@@ -312,7 +312,7 @@ nlohmann::ordered_json pipeline_as_json(const plan_input& in, const step_plan& p
                       {"micro_batches", in.micro_batches()},
                       {"stage_times", in.measured ? "measured" : "predicted"},
                       {"stages", std::move(stages)},
-                      {"hop_us", (p.hop.count() * 1e6)},
+                      {"hop_us", p.hop.count() * 1e6},
                       {"makespan_us", static_cast<double>(p.run.makespan) / 1e3},
                       {"lower_bound_us", static_cast<double>(p.run.lower_bound) / 1e3},
                       {"bubble", p.run.bubble()},
@@ -362,7 +362,7 @@ nlohmann::ordered_json predicted_step_as_json(const plan_input& in, const step_p
 }
 
 namespace {
-/// "parallel" of a changed step: what is not as in the file, or all of it where the file leaves some open.
+/// "parallel" of a changed step: the sizes that differ from the file's. Where the file leaves sizes open, all of them.
 nlohmann::ordered_json parallel_edit(const plan_input& in, const planned_change& x) {
   struct size {
     const char* key;

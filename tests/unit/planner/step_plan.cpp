@@ -159,6 +159,12 @@ TEST_CASE("sizes that are open are those of the best plan, against all plans", "
     }
   CHECK(found.step_time.count() == best);
   CHECK(found.planned <= 10);
+  step_problem timed = q;  // measured passes are of some other sizes: they choose none
+  timed.measured = measured_passes{seconds(1), seconds(2)};
+  const auto of_timed = choose_sizes(timed, {.tp = true, .pp = true}, 8).value();
+  REQUIRE(of_timed.chosen);
+  CHECK(of_timed.chosen->parallel == found.chosen->parallel);
+  CHECK(of_timed.chosen->measured);
   q.memory.capacity = 3_GiB;
   q.memory.reserve = 1_GiB;
   CHECK(!choose_sizes(q, {.tp = true, .pp = true}, 8).value().chosen);

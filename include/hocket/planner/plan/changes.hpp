@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <string>
 #include <utility>
@@ -58,8 +57,14 @@ namespace detail {
 
 struct step_change {
   std::string what, family;
-  std::function<void(step_problem&)> make;
+  step_problem changed;
 };
+template <class Edit>
+void add_change(std::vector<step_change>& all, const step_problem& q, std::string what, std::string family,
+                const Edit& edit) {
+  all.push_back({std::move(what), std::move(family), q});
+  edit(all.back().changed);
+}
 
 [[nodiscard]] inline double tokens_of(const step_problem& q) noexcept {
   return static_cast<double>(q.training.global_batch) * static_cast<double>(q.training.sequence);
@@ -81,11 +86,11 @@ struct step_change {
 inline void add_schedules(std::vector<step_change>& all, const step_problem& q) {
   const auto named = [&](std::string what, std::string schedule, std::string_view groups) {
     if (q.schedule.name == schedule && (q.schedule.groups == groups || q.parallel.vp == 1)) return;
-    all.push_back({std::move(what), "schedule",
-                   [schedule, groups](step_problem& x) { x.schedule = {schedule, std::string(groups), 0}; }});
+    add_change(all, q, std::move(what), "schedule",
+               [schedule, groups](step_problem& x) { x.schedule = {schedule, std::string(groups), 0}; });
   };
   if (q.schedule.name != "search")
-    all.push_back({"search for the schedule", "schedule", [](step_problem& x) { x.schedule = {}; }});
+    add_change(all, q, "search for the schedule", "schedule", [](step_problem& x) { x.schedule = {}; });
   if (q.parallel.vp == 1) {
     named("schedule 1f1b", "1f1b", "balanced");
     named("schedule gpipe", "gpipe", "balanced");
@@ -98,13 +103,13 @@ inline void add_schedules(std::vector<step_change>& all, const step_problem& q) 
 inline void add_batches(std::vector<step_change>& all, const step_problem& q) {
   const cost::training& t = q.training;
   if (t.global_batch <= (std::numeric_limits<std::int32_t>::max)())
-    all.push_back({"global batch " + std::to_string(2 * t.global_batch) + ": twice the micro-batches", "global batch",
-                   [](step_problem& x) { x.training.global_batch *= 2; }});
+    add_change(all, q, "global batch " + std::to_string(2 * t.global_batch) + ": twice the micro-batches",
+               "global batch", [](step_problem& x) { x.training.global_batch *= 2; });
   if (q.measured) return;
   for (const std::int64_t size : {2 * t.micro_batch, t.micro_batch / 2})
     if (size > 0 && t.global_batch % (size * q.parallel.dp) == 0)
-      all.push_back({"micro-batch size " + std::to_string(size), "micro-batch size",
-                     [size](step_problem& x) { x.training.micro_batch = size; }});
+      add_change(all, q, "micro-batch size " + std::to_string(size), "micro-batch size",
+                 [size](step_problem& x) { x.training.micro_batch = size; });
 }
 
 inline void add_recompute(std::vector<step_change>& all, const step_problem& q) {
@@ -112,11 +117,11 @@ inline void add_recompute(std::vector<step_change>& all, const step_problem& q) 
   constexpr std::string_view names[] = {"none", "selective", "full"};
   for (const recompute level : {recompute::none, recompute::selective, recompute::full})
     if (level != q.parallel.recompute)
-      all.push_back(
-          {"recompute " + std::string(names[static_cast<std::size_t>(level)]), "recompute", [level](step_problem& x) {
-             x.parallel.recompute = level;
-             x.search_recompute = false;
-           }});
+      add_change(all, q, "recompute " + std::string(names[static_cast<std::size_t>(level)]), "recompute",
+                 [level](step_problem& x) {
+                   x.parallel.recompute = level;
+                   x.search_recompute = false;
+                 });
 }
 
 struct size_axis {
@@ -134,12 +139,13 @@ inline void add_sizes(std::vector<step_change>& all, const step_problem& q, std:
       const std::int64_t more = q.parallel.*up.size * 2, less = q.parallel.*down.size / 2;
       if (up.size == down.size || q.parallel.*down.size % 2 != 0) continue;
       if (up.size == &cost::parallel::tp && more > devices_per_node) continue;
-      all.push_back({std::string(up.name) + " " + std::to_string(more) + ", " + std::string(down.name) + " " +
-                         std::to_string(less),
-                     "parallel sizes", [up, down, more, less](step_problem& x) {
-                       x.parallel.*up.size = more;
-                       x.parallel.*down.size = less;
-                     }});
+      add_change(all, q,
+                 std::string(up.name) + " " + std::to_string(more) + ", " + std::string(down.name) + " " +
+                     std::to_string(less),
+                 "parallel sizes", [up, down, more, less](step_problem& x) {
+                   x.parallel.*up.size = more;
+                   x.parallel.*down.size = less;
+                 });
     }
 }
 /// Experts over twice or half as many ranks, or cut into twice or half as many parts: the devices stay.
@@ -149,8 +155,8 @@ inline void add_expert_sizes(std::vector<step_change>& all, const step_problem& 
     const std::int64_t now = q.parallel.*each.size;
     for (const std::int64_t size : {2 * now, now / 2}) {
       if (size == 0 || (size < now && now % 2 != 0)) continue;
-      all.push_back({std::string(each.name) + " " + std::to_string(size), "expert sizes",
-                     [each, size](step_problem& x) { x.parallel.*each.size = size; }});
+      add_change(all, q, std::string(each.name) + " " + std::to_string(size), "expert sizes",
+                 [each, size](step_problem& x) { x.parallel.*each.size = size; });
     }
   }
 }
@@ -167,10 +173,10 @@ inline void add_other_schedules(std::vector<step_change>& all, const step_proble
     std::string what = "schedule " + x.schedule;
     if (!x.groups.empty()) what += ", groups " + x.groups;
     if (!as_many) what += ", " + std::to_string(x.chunks) + (x.chunks == 1 ? " chunk a rank" : " chunks a rank");
-    all.push_back({std::move(what), "schedule", [to, chunks = x.chunks](step_problem& one) {
-                     one.schedule = to;
-                     one.parallel.vp = chunks;
-                   }});
+    add_change(all, q, std::move(what), "schedule", [to, chunks = x.chunks](step_problem& one) {
+      one.schedule = to;
+      one.parallel.vp = chunks;
+    });
   }
 }
 
@@ -184,18 +190,18 @@ inline void add_other_schedules(std::vector<step_change>& all, const step_proble
   if (q.measured || !q.split.empty()) return all;  // those times, or those layers, are of these stages
   for (const std::int64_t chunks : {2 * q.parallel.vp, q.parallel.vp / 2})
     if (chunks > 0)
-      all.push_back({std::to_string(chunks) + (chunks == 1 ? " chunk a rank" : " chunks a rank"), "chunks",
-                     [chunks](step_problem& x) {
-                       x.parallel.vp = chunks;
-                       if (chunks > 1 && x.schedule.name != "search") x.schedule.name = "interleaved";
-                     }});
+      add_change(all, q, std::to_string(chunks) + (chunks == 1 ? " chunk a rank" : " chunks a rank"), "chunks",
+                 [chunks](step_problem& x) {
+                   x.parallel.vp = chunks;
+                   if (chunks > 1 && x.schedule.name != "search") x.schedule.name = "interleaved";
+                 });
   if (!q.on) return all;
   add_sizes(all, q, devices_per_node);
   if (cost::has_experts(q.model)) add_expert_sizes(all, q);
   const int level = static_cast<int>(q.parallel.zero);
   if (q.parallel.dp > 1 && level < 3)
-    all.push_back({"zero " + std::to_string(level + 1), "zero",
-                   [level](step_problem& x) { x.parallel.zero = static_cast<cost::zero>(level + 1); }});
+    add_change(all, q, "zero " + std::to_string(level + 1), "zero",
+               [level](step_problem& x) { x.parallel.zero = static_cast<cost::zero>(level + 1); });
   return all;
 }
 
@@ -204,14 +210,15 @@ inline void add_other_schedules(std::vector<step_change>& all, const step_proble
 [[nodiscard]] inline result<step_plan> plan_change(const step_problem& q, const planned_change& now) {
   constexpr double near = 1.05;
   constexpr std::int64_t most_passes = 1 << 11;
+  const bool searches = q.schedule.name == "search";
   step_problem usual = q;
-  if (q.schedule.name == "search") usual.schedule = usual_choice(q.parallel);
-  if (q.search_split || q.schedule.name == "search") {
+  if (searches) usual.schedule = usual_choice(q.parallel);
+  const bool search_again = searches && passes_of_step(q) <= most_passes;
+  if (q.search_split || search_again) {
     auto plan = plan_step(usual, {.record = false, .effort = split_effort::levels});
     if (!plan || seconds_of(*plan) / tokens_of(q) > near * now.seconds_per_token) return plan;
   }
-  const step_problem& one = passes_of_step(q) > most_passes ? usual : q;
-  return plan_step(one, {.record = false, .effort = split_effort::quick});
+  return plan_step(search_again ? q : usual, {.record = false, .effort = split_effort::quick});
 }
 
 /// What changes_of leaves out for want of something in the problem.
@@ -297,8 +304,7 @@ inline void try_offload(tried_changes& out, const step_problem& q) {
   out.now = detail::priced(q, plan);
   std::int64_t room = most_actions;
   for (const detail::step_change& each : detail::changes_of(q, others, devices_per_node)) {
-    step_problem changed = q;
-    each.make(changed);
+    const step_problem& changed = each.changed;
     const std::int64_t actions = 2 * changed.stages() * (std::max)(std::int64_t{1}, changed.micro_batches());
     if (actions > room) {
       ++out.left_out;

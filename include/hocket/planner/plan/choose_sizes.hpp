@@ -110,9 +110,8 @@ namespace detail {
   return all;
 }
 
-/// The problem with the sizes of a strategy.
+/// The problem with the sizes of a strategy; etp stays.
 [[nodiscard]] inline step_problem with_sizes(step_problem q, const strategy& s) {
-  const std::int64_t etp = q.parallel.etp;
   cost::parallel& p = q.parallel;
   p.tp = s.how.tp;
   p.pp = s.how.pp;
@@ -120,7 +119,6 @@ namespace detail {
   p.dp = s.how.dp;
   p.cp = s.how.cp;
   p.ep = s.how.ep;
-  p.etp = etp;
   p.zero = s.how.zero;
   p.recompute = s.how.recompute;
   p.copies = s.how.copies;
@@ -198,9 +196,11 @@ class sizes_chooser {
     return joined(std::move(parts));
   }
 
-  /// The problem of a strategy. A schedule is searched for once the sizes stand.
+  /// The problem of a strategy. A schedule is searched for once the sizes stand, and measured passes say nothing of
+  /// other sizes.
   [[nodiscard]] step_problem usual(const strategy& s) const {
     step_problem out = with_sizes(q_, s);
+    out.measured.reset();
     if (out.schedule.name == "search") out.schedule = usual_choice(out.parallel);
     return out;
   }
@@ -216,6 +216,7 @@ class sizes_chooser {
       out_.memory = bytes_up(plan->fullest().peak.total_bytes());
       out_.chosen = q;
       out_.chosen->schedule = q_.schedule;
+      out_.chosen->measured = q_.measured;
     }
     return step.count();
   }

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -231,9 +230,9 @@ class split_finder {
     return {};
   }
 
-  const step_problem& q_;
   static constexpr std::int64_t quick_budget = 20'000;
 
+  const step_problem& q_;
   const in_flight_profile& held_;
   const pipeline::any_schedule& schedule_;
   std::int64_t budget_;

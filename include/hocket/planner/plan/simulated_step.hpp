@@ -21,11 +21,6 @@
 // Seconds of a step whose pipeline is simulated.
 namespace hocket::inline HOCKET_ABI::planner {
 
-/// Micro-batches of a step on each pipeline. O(1).
-[[nodiscard]] constexpr std::int64_t micro_batches_of(const cost::training& t, const cost::parallel& p) noexcept {
-  return t.global_batch / (t.micro_batch * p.dp);
-}
-
 /// The schedule that is assumed where none is named: 1F1B, or with several chunks interleaved 1F1B with balanced
 /// groups. With one chunk and a kappa of 2 it would be eager 1F1B, which holds more.
 /// Errors: those of pipeline::interleaved. Complexity: O(1).

@@ -12,6 +12,11 @@
 // What stands on each stage of a pipeline, and what it takes.
 namespace hocket::inline HOCKET_ABI::planner {
 
+/// Micro-batches of a step on each pipeline. O(1).
+[[nodiscard]] constexpr std::int64_t micro_batches_of(const cost::training& t, const cost::parallel& p) noexcept {
+  return t.global_batch / (t.micro_batch * p.dp);
+}
+
 /// The passes of one micro-batch through one stage.
 struct stage_time {
   std::int64_t layers = 0;

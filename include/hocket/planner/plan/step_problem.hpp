@@ -59,9 +59,7 @@ struct step_problem {
   bool search_split = false;      ///< chooses which layers a stage runs, and what each computes again
   bool search_recompute = false;  ///< with a split: any level for any layer, else that of `parallel`
 
-  [[nodiscard]] std::int64_t micro_batches() const noexcept {
-    return training.global_batch / (training.micro_batch * parallel.dp);
-  }
+  [[nodiscard]] std::int64_t micro_batches() const noexcept { return micro_batches_of(training, parallel); }
   [[nodiscard]] std::int64_t stages() const noexcept { return parallel.pp * parallel.vp; }
   /// Whether stage times come from the rates of the machine.
   [[nodiscard]] bool timed_by_machine() const noexcept { return on && !measured; }
