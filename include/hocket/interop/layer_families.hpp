@@ -145,16 +145,24 @@ inline void read_qwen3_next(layer_fields& in, bool dense_only) {
              mixes[index(at)] ? cost::block(experts) : cost::block(dense));
 }
 
+/// What classes of latent attention have.
+struct latent_traits {
+  bool router_bias = false;
+  bool dense = false;     ///< no layer has experts
+  bool mlp_bias = false;  ///< products of every FFN have the biases of "mlp_bias"
+};
 /// Latent attention with experts: DeepSeek and what descends from it.
-inline void read_latent(layer_fields& in, bool router_bias, bool always_dense = false) {
-  in.ends(always_dense);
+inline void read_latent(layer_fields& in, latent_traits has) {
+  in.ends(has.dense);
   const auto attention = in.latent();
-  const auto mixes = always_dense ? all(in, false) : in.mixes({"first_k_dense_replace"});
-  const auto dense = every(mixes) ? cost::feed_forward{} : in.dense();
+  const auto mixes = has.dense ? all(in, false) : in.mixes({"first_k_dense_replace"});
+  auto dense = every(mixes) ? cost::feed_forward{} : in.dense();
   cost::mixture experts;
   if (any(mixes)) experts = in.experts({"moe_intermediate_size"});
-  experts.router_bias = router_bias;
-  experts.bias = in.optional_flag("mlp_bias");
+  experts.router_bias = has.router_bias;
+  const bool bias = has.mlp_bias && in.optional_flag("mlp_bias");
+  dense.ffn_bias = bias;
+  experts.bias = bias;
   for (std::int64_t at = 0; at < in.layers(); ++at)
     in.layer(attention, mixes[index(at)] ? cost::block(experts) : cost::block(dense));
 }
@@ -162,11 +170,11 @@ inline void read_latent(layer_fields& in, bool router_bias, bool always_dense = 
 inline void read_deepseek_v3(layer_fields& in) {
   const std::string method = in.raw().one_of("topk_method", "noaux_tc", {"greedy", "group_limited_greedy", "noaux_tc"});
   in.raw().expect("num_key_value_heads", in.size({"num_attention_heads"}));
-  read_latent(in, method == "noaux_tc");
+  read_latent(in, {.router_bias = method == "noaux_tc"});
 }
 /// The same with a norm behind each mixture.
 inline void read_axk1(layer_fields& in) {
-  read_latent(in, true);
+  read_latent(in, {.router_bias = true});
   for (cost::repeated_layer& run : in.list().layers)
     if (std::holds_alternative<cost::mixture>(run.blocks.back().what))
       run.blocks.push_back(cost::norms{.place = cost::norm_place::behind});
@@ -909,23 +917,23 @@ inline constexpr family families[] = {
     {"qwen3_5_text", [](layer_fields& in) { read_qwen3_next(in, true); }},
     {"qwen3_5_moe_text", [](layer_fields& in) { read_qwen3_next(in, false); }},
     {"qwen3_moe", read_mixed<mixed_traits{.qk_norm = true, .router_bias = false}>},
-    {"deepseek_v2", [](layer_fields& in) { read_latent(in, false); }},
+    {"deepseek_v2", [](layer_fields& in) { read_latent(in, {.mlp_bias = true}); }},
     {"deepseek_v3", read_deepseek_v3},
     {"deepseek_v32", [](layer_fields& in) { read_sparse_latent(in, 1); }, 3},
     {"deepseek_v4", read_deepseek_v4},
     {"glm4_moe", read_mixed<mixed_traits{.qk_norm = true, .qk_norm_otherwise = false, .output_bias = false}>, 1},
-    {"glm4_moe_lite", [](layer_fields& in) { read_latent(in, true); }, 1},
+    {"glm4_moe_lite", [](layer_fields& in) { read_latent(in, {.router_bias = true}); }, 1},
     {"axk1", read_axk1, 1},
     {"axk2", read_axk2, 1},
     {"beam", read_beam, 3},
     {"hrm_text", read_hrm},
     {"dory", read_dory},
-    {"sarvam_mla", [](layer_fields& in) { read_latent(in, true); }, 1},
-    {"minicpm3", [](layer_fields& in) { read_latent(in, false, true); }},
+    {"sarvam_mla", [](layer_fields& in) { read_latent(in, {.router_bias = true}); }, 1},
+    {"minicpm3", [](layer_fields& in) { read_latent(in, {.dense = true, .mlp_bias = true}); }},
     {"glm_moe_dsa", [](layer_fields& in) { read_sparse_latent(in, 1); }, 3},
     {"kimi_linear", read_kimi, 1},
     {"bailing_hybrid", read_bailing, 2},
-    {"youtu", [](layer_fields& in) { read_latent(in, false, true); }},
+    {"youtu", [](layer_fields& in) { read_latent(in, {.dense = true}); }},
     {"minimax", read_minimax},
     {"minimax_m2", read_mixed<mixed_traits{.qk_norm_all = true}>},
     {"llama4_text", read_llama4},

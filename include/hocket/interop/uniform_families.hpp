@@ -260,6 +260,10 @@ void router_bias(fields& in, cost::model& m) {
   m.router_bias = in.one_of("topk_method", Bias ? "noaux_tc" : "greedy",
                             {"greedy", "group_limited_greedy", "noaux_tc"}) == "noaux_tc";
 }
+inline void deepseek_v2_parts(fields& in, cost::model& m) {
+  in.expect_flag("mlp_bias", false);  // a list of layers has the biases of shared experts
+  router_bias<false>(in, m);
+}
 
 using M = cost::model;
 inline constexpr flag_field attention_bias{"attention_bias", false, {&M::qkv_bias, &M::output_bias}},
@@ -517,7 +521,7 @@ inline constexpr architecture architectures[] = {
      .needs_width = true,
      .then = {half_of_ffn, no_biases}},
     {.type = "deepseek", .keys = kv_heads::optional, .flags = {attention_bias}, .then = {deepseek_experts}},
-    like(latent, "deepseek_v2", router_bias<false>),
+    like(latent, "deepseek_v2", deepseek_v2_parts),
     like(latent, "deepseek_v3", router_bias<true>),
     like(latent, "kimi_k2", router_bias<true>),
 };

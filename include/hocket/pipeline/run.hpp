@@ -179,7 +179,7 @@ struct runner {
     if (a.micro_batch() >= micro_batches_) return out_of_range(a.micro_batch(), micro_batches_, "micro-batch");
     if (t >= slices_) return out_of_range(t, slices_, "slice");
     const std::uint32_t number = a.direction() * stages_ + s, u = a.micro_batch() * slices_ + t;
-    stage& here = memory_.stages[number];
+    const stage& here = memory_.stages[number];
     if (here.rank != rank) {
       error_ = error{errc::misplaced_action, std::int64_t{rank} + 1, s, std::int64_t{here.rank} + 1,
                      std::int64_t{memory_.lanes[rank].step} + 1};
@@ -381,10 +381,9 @@ struct runner {
   [[nodiscard]] constexpr std::uint32_t unit_of(stage_action a) const noexcept {
     return a.micro_batch() * slices_ + a.slice();
   }
-  constexpr void send(std::uint32_t number, bool forward, stage_action a, ticks finish) {
-    stage& to = memory_.stages[number];
+  /// When a result is there: a hop after its end, behind what the link carries before.
+  constexpr ticks arrival_at(const stage& to, bool forward, stage_action a, ticks finish) {
     const ticks hop = forward ? to.forward_hop : to.backward_hop;
-    ticks arrival = finish + hop;
     if constexpr (has_links) {
       const std::uint32_t from = forward ? to.forward_sender : to.backward_sender;
       if (from != to.rank) {
@@ -394,9 +393,14 @@ struct runner {
         negative_ = time < negative_ ? time : negative_;
         link.free_from = time > max_ticks - begin ? max_ticks : begin + time;
         link.work += link.free_from - begin;
-        arrival = hop > max_ticks - link.free_from ? max_ticks + 1 : link.free_from + hop;  // seen when it is used
+        return hop > max_ticks - link.free_from ? max_ticks + 1 : link.free_from + hop;  // seen when it is used
       }
     }
+    return finish + hop;
+  }
+  constexpr void send(std::uint32_t number, bool forward, stage_action a, ticks finish) {
+    const stage& to = memory_.stages[number];
+    const ticks arrival = arrival_at(to, forward, a, finish);
     results_.put({result_number(number, forward, unit_of(a)), arrival, arrival - finish});
     lane& receiver = memory_.lanes[to.rank];
     if (!receiver.waits) return;

@@ -297,7 +297,7 @@ class svg_writer {
         ticks sum = 0;
         for (std::size_t below = 0; below <= k; ++below) sum += bins[i].spent[below];
         const int128 length = edge(i + 1) - edge(i);  // whole numbers: the same bytes on every machine
-        return y + height - static_cast<std::int64_t>((int128{2 * height} * sum + length) / (2 * length));
+        return y + height - static_cast<std::int64_t>((int128{2} * height * sum + length) / (2 * length));
       };
       put_steps(out_, steps, [&](std::size_t i) { return x_of(edge(i)); }, top, y + height);
       const auto kind = static_cast<activity>(k);

@@ -84,7 +84,7 @@ void add_change(std::vector<step_change>& all, const step_problem& q, std::strin
 }
 
 inline void add_schedules(std::vector<step_change>& all, const step_problem& q) {
-  const auto named = [&](std::string what, std::string schedule, std::string_view groups) {
+  const auto named = [&](std::string what, const std::string& schedule, std::string_view groups) {
     if (q.schedule.name == schedule && (q.schedule.groups == groups || q.parallel.vp == 1)) return;
     add_change(all, q, std::move(what), "schedule",
                [schedule, groups](step_problem& x) { x.schedule = {schedule, std::string(groups), 0}; });

@@ -188,18 +188,9 @@ class schedule_search {
     if (!table) return table.error();
     auto ran = pipeline::simulate(*table, costs_);
     if (!ran) return ran.error();
-    std::string_view name = found_by_;
-    if constexpr (pipeline::detail::linked_costs<Costs>) {  // transfers take their turns, which engines do not see
-      auto closed = table_of(closed_form_);
-      if (!closed) return closed.error();
-      auto closed_ran = pipeline::simulate(*closed, costs_);
-      if (!closed_ran) return closed_ran.error();
-      if (closed_ran->makespan < ran->makespan) {
-        table = std::move(closed);
-        ran = std::move(closed_ran);
-        name = closed_form_name_;
-      }
-    }
+    const auto is_shorter = take_closed_form_if_shorter(*table, *ran);
+    if (!is_shorter) return is_shorter.error();
+    const std::string_view name = *is_shorter ? closed_form_name_ : found_by_;
     const bool is_closed_form = name == closed_form_name_;  // then makespan_ is what the costs said
     const claims claimed{.makespan = is_closed_form ? -1 : makespan_, .lower_bound = bound_};
     if (const auto ok = check_answer(problem_, costs_, *table, claimed); !ok) return ok.error();
@@ -208,6 +199,22 @@ class schedule_search {
   }
 
  private:
+  /// Where transfers take their turns, which engines do not see, the closed form may be shorter after all.
+  [[nodiscard]] result<bool> take_closed_form_if_shorter(pipeline::table_schedule& table,
+                                                         pipeline::simulation& ran) const {
+    if constexpr (pipeline::detail::linked_costs<Costs>) {
+      auto closed = table_of(closed_form_);
+      if (!closed) return closed.error();
+      auto closed_ran = pipeline::simulate(*closed, costs_);
+      if (!closed_ran) return closed_ran.error();
+      if (closed_ran->makespan < ran.makespan) {
+        table = std::move(*closed);
+        ran = std::move(*closed_ran);
+        return true;
+      }
+    }
+    return false;
+  }
   [[nodiscard]] ticks in_units(ticks t) const noexcept { return ceil_div(t, unit_); }
   void raise(ticks units) noexcept { bound_ = (std::max)(bound_, units * unit_); }
   /// @param list  in any order that keeps that of each rank
