@@ -394,6 +394,26 @@ set(HOCKET_RANGE_V3_HEADERS
 )
 set(HOCKET_HUGGING_FACE_HEADERS
   hocket/interop/config_fields.hpp
+  hocket/interop/files/cost_answer.hpp
+  hocket/interop/files/device_memory_fields.hpp
+  hocket/interop/files/file_errors.hpp
+  hocket/interop/files/fixed.hpp
+  hocket/interop/files/json_object.hpp
+  hocket/interop/files/json_text.hpp
+  hocket/interop/files/machine_file.hpp
+  hocket/interop/files/mind_formers.hpp
+  hocket/interop/files/model_file.hpp
+  hocket/interop/files/parallel_file.hpp
+  hocket/interop/files/plan_answer.hpp
+  hocket/interop/files/plan_file.hpp
+  hocket/interop/files/plan_json.hpp
+  hocket/interop/files/recompute_lists.hpp
+  hocket/interop/files/report_json.hpp
+  hocket/interop/files/report_latex.hpp
+  hocket/interop/files/report_parts.hpp
+  hocket/interop/files/report_text.hpp
+  hocket/interop/files/tiling_file.hpp
+  hocket/interop/files/training_file.hpp
   hocket/interop/hugging_face.hpp
   hocket/interop/hugging_face_layers.hpp
   hocket/interop/layer_families.hpp

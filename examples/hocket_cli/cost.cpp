@@ -3,7 +3,7 @@
 
 #include "command.hpp"
 #include "cost_fit.hpp"
-#include "cost_texts.hpp"
+#include "cost_input.hpp"
 #include "json_fields.hpp"
 #include "measured.hpp"
 

@@ -14,8 +14,7 @@
 #include <sstream>
 
 #include "command.hpp"
-#include "cost_layers.hpp"
-#include "fixed.hpp"
+#include "cost_input.hpp"
 #include "json_fields.hpp"
 
 namespace hocket_cli {
@@ -183,7 +182,7 @@ void compare(const fit_options& o, const std::vector<measured_run>& runs) {
 
 ordered_json machine_as_json(const cost::machine& on, const std::string& name, const std::string& source) {
   ordered_json out{{"name", name}, {"source", source}};
-  for (const machine_number& x : machine_numbers())
+  for (const hocket::interop::machine_number& x : hocket::interop::machine_numbers)
     if (on.*x.member != 0) out[x.key] = on.*x.member;
   out["sends_once"] = on.sends_once;
   for (const cost::link_level& level : on.links)

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "cost_layers.hpp"
+#include "cost_input.hpp"
 
 namespace hocket_cli {
 namespace {

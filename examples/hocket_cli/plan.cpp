@@ -107,7 +107,8 @@ void plan(const options& o) {
   std::string shown = text.substr(0, figures);
   std::optional<measured_report> measured;
   if (!o.measured.files.empty()) {
-    const std::vector<hocket::cost::flop_count> counts = other_counts(in.model, p.cost_context, in.file);
+    const std::vector<hocket::cost::flop_count> counts =
+        hocket::interop::other_counts(in.model, p.cost_context, in.file, command_errors());
     measured = compare_measured(o.measured, p.cost, p.cost_context, static_cast<double>(p.run.makespan) / 1e9, counts);
     const std::string compared = measured_as_text(*measured).substr(1) + '\n';
     shown += compared;

@@ -14,10 +14,11 @@ plan_input read_plan_file(const std::string& file, const std::string& machine) {
   nlohmann::json plan = read_json_file(file);
   if (!machine.empty() && plan.is_object() && plan.contains("training"))
     plan["training"] = with_machine(plan["training"], machine);
-  return read_plan(plan, file, [&](const std::string& name) {
+  const auto named = [&](const std::string& name) {
     const std::string path = (folder / name).lexically_normal().string();
     return named_text{path, read_file(path)};
-  });
+  };
+  return hocket::interop::read_plan(plan, file, named, command_errors());
 }
 
 }  // namespace hocket_cli

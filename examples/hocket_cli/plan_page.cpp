@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "command.hpp"
-#include "tiling_problem.hpp"
 
 namespace hocket_cli {
 // NOLINTBEGIN(bugprone-unchecked-optional-access): what is read there, the caller has seen
@@ -249,7 +248,7 @@ ordered_json cost_of(const plan_input& in, const step_plan& p) {
 }
 
 ordered_json tiles_of(const plan_input& in, const step_plan& p) {
-  ordered_json out = tiling_answer(*p.tiles);
+  ordered_json out = hocket::interop::tiling_answer(*p.tiles);
   out["rows"] = in.fused->axis.rows;
   const auto both = value_or_fail(hocket::tiling::before_and_after(*in.fused, p.tiles->tiles()), in.file);
   out["timeline"] = timeline_as_json(both);
@@ -258,7 +257,7 @@ ordered_json tiles_of(const plan_input& in, const step_plan& p) {
 
 ordered_json document(const plan_input& in, const step_plan& p, const schedule_comparison& schedules,
                       const tried_changes& tried, const measured_report* measured) {
-  const double seconds = in.told.step_seconds > 0 ? in.told.step_seconds : predicted_step_seconds(in, p);
+  const double seconds = in.told.step_seconds > 0 ? in.told.step_seconds : seconds_of(p);
   ordered_json out = {{"version", 1},
                       {"title", in.title},
                       {"hocket", HOCKET_VERSION_STRING},

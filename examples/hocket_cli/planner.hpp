@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The sub-commands of the planner, one file each.
 #pragma once
+#include <hocket/interop/files/fixed.hpp>
 #include <hocket/cost/device_memory.hpp>
 
 #include "command.hpp"
-#include "fixed.hpp"
 
 #include <string>
 
 namespace hocket_cli {
+
+using hocket::interop::bytes_per_gib, hocket::interop::fixed;
 
 /// The memory of a device, as the command line says it.
 struct memory_option {

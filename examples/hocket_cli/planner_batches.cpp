@@ -16,8 +16,7 @@
 
 #include "batch_lengths.hpp"
 #include "cost_fit.hpp"
-#include "cost_layers.hpp"
-#include "fixed.hpp"
+#include "cost_input.hpp"
 #include "json_fields.hpp"
 #include "planner.hpp"
 #include "terminal.hpp"

@@ -14,8 +14,7 @@
 #include <string_view>
 
 #include "cost_fit.hpp"
-#include "cost_layers.hpp"
-#include "fixed.hpp"
+#include "cost_input.hpp"
 #include "json_fields.hpp"
 #include "planner.hpp"
 

@@ -8,8 +8,7 @@
 #include <optional>
 
 #include "cost_fit.hpp"
-#include "cost_layers.hpp"
-#include "fixed.hpp"
+#include "cost_input.hpp"
 #include "json_fields.hpp"
 #include "planner.hpp"
 

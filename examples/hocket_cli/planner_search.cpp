@@ -14,8 +14,6 @@
 #include "command.hpp"
 #include "cost_fit.hpp"
 #include "cost_input.hpp"
-#include "cost_layers.hpp"
-#include "fixed.hpp"
 #include "json_fields.hpp"
 #include "planner.hpp"
 

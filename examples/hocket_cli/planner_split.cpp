@@ -13,10 +13,10 @@
 #include <numeric>
 #include <optional>
 
+#include <hocket/interop/files/mind_formers.hpp>
+
 #include "command.hpp"
-#include "fixed.hpp"
 #include "json_fields.hpp"
-#include "mind_formers.hpp"
 
 namespace hocket_cli {
 namespace {
@@ -75,11 +75,13 @@ struct problem {
   }
   /// Whether tokens a second can be said.
   [[nodiscard]] bool has_rate(nanoseconds step_time) const { return tokens > 0 && step_time > nanoseconds(0); }
-  /// Seconds of one step whose value is `step_time` (v times the step).
-  [[nodiscard]] double seconds(nanoseconds step_time) const {
-    return static_cast<double>(step_time.count()) / (static_cast<double>(held.chunks()) * 1e9);
-  }
+  /// Whether a plan is the one with the shortest simulated step; else that of a formula.
+  [[nodiscard]] bool is_simulated() const;
 };
+/// Seconds of one step, of a time of a plan, which may be that of several.
+double seconds_of(nanoseconds time, const planner::split_plan& plan) {
+  return static_cast<double>(time.count()) / (static_cast<double>(plan.steps) * 1e9);
+}
 
 double gib_of(bytes b) { return static_cast<double>(b.count()) / bytes_per_gib; }
 double milliseconds_of(nanoseconds t) { return static_cast<double>(t.count()) / 1e6; }
@@ -261,32 +263,16 @@ problem read_problem(const std::string& file) {
   return p;
 }
 
-/// Seconds of a step of the schedule itself, without hops: with several chunks the step time knows only sums over each
-/// rank, and stages may be of any length. The file has one time for a layer: a third of it is taken as its forward.
-/// Nothing with one chunk, or for lists that take long to run.
-std::optional<double> simulated_seconds(const problem& p, const planner::split_plan& plan) {
-  if (p.held.chunks() == 1 || actions_of(*p.lists) > 1'000'000) return std::nullopt;
-  std::vector<const planner::split_layers*> run_of;
-  for (const auto& run : p.runs) run_of.insert(run_of.end(), static_cast<std::size_t>(run.count), &run);
-  std::vector<ticks> forward, backward, input_grad, weight_grad;
-  for (std::size_t s = 0; s < plan.stages.size(); ++s) {
-    ticks once = p.beside[s].count(), again = 0;
-    for (std::size_t i = 0; i < plan.stages[s].levels.size(); ++i) {
-      const planner::layer& layer = run_of[static_cast<std::size_t>(plan.stages[s].first_layer) + i]->each;
-      once += layer.time.count();
-      again += layer.levels[plan.stages[s].levels[i]].extra.count();
-    }
-    forward.push_back(once / 3);
-    weight_grad.push_back(once / 3);
-    input_grad.push_back(once - 2 * (once / 3) + again);
-    backward.push_back(once - once / 3 + again);
-  }
-  const auto run = value_or_fail(pipeline::simulate(*p.lists, pipeline::stage_costs{.forward = forward,
-                                                                                    .backward = backward,
-                                                                                    .input_grad = input_grad,
-                                                                                    .weight_grad = weight_grad}),
-                                 p.file);
-  return static_cast<double>(run.makespan) / 1e9;
+/// A schedule that takes long to run is not run for each split. Nor is it where the slowest rank alone counts.
+bool problem::is_simulated() const {
+  constexpr std::uint64_t most_actions = 1'000'000;
+  return goal == planner::objective::step_time && actions_of(*lists) <= most_actions;
+}
+
+/// The file has one time for a layer: a third of it is taken as its forward.
+hocket::result<planner::split_plan> solved(const problem& p, const planner::split_problem& q) {
+  if (!p.is_simulated()) return planner::solve(q);
+  return planner::solve(q, *p.lists, {.beside = p.beside});
 }
 
 /// One line of the comparison: what a simpler rule would give.
@@ -305,7 +291,7 @@ planner::split_problem with_split(planner::split_problem given, const std::vecto
 std::vector<variant> variants_of(const problem& p, const planner::split_plan& best) {
   std::vector<variant> list;
   const auto add = [&](std::string name, const planner::split_problem& q) {
-    auto plan = planner::solve(q);
+    auto plan = solved(p, q);
     variant x;
     x.name = std::move(name);
     if (plan) x.plan = std::move(*plan);
@@ -366,7 +352,7 @@ std::string by_rank(const problem& p, const planner::split_plan& plan, std::size
 }
 
 std::string mind_formers(const problem& p, const planner::split_plan& plan) {
-  std::vector<pasted_level> levels;
+  std::vector<hocket::interop::pasted_level> levels;
   for (const level_name& x : p.levels) levels.push_back({x.select, x.whole, false});
   std::vector<std::int64_t> runs;
   for (const auto& run : p.runs) {
@@ -382,13 +368,13 @@ std::string mind_formers(const problem& p, const planner::split_plan& plan) {
       flat.stages[s].rank = s;
       flat.stages[s].chunk = 0;
     }
-    return mind_formers(levels, flat, static_cast<std::uint32_t>(flat.stages.size()), 1, runs);
+    return hocket::interop::mind_formers(levels, flat, static_cast<std::uint32_t>(flat.stages.size()), 1, runs);
   }
-  return mind_formers(levels, plan, p.held.ranks(), p.held.chunks(), runs);
+  return hocket::interop::mind_formers(levels, plan, p.held.ranks(), p.held.chunks(), runs);
 }
 
-std::string as_text(const problem& p, const planner::split_plan& plan, const std::optional<double>& simulated,
-                    const planner::memory_price& price, const std::vector<variant>& variants) {
+std::string as_text(const problem& p, const planner::split_plan& plan, const planner::memory_price& price,
+                    const std::vector<variant>& variants) {
   std::string text = p.title + "\n\n";
   if (p.paired)
     text +=
@@ -420,28 +406,21 @@ std::string as_text(const problem& p, const planner::split_plan& plan, const std
             padded(fixed(milliseconds_of(rank.extra), 3), 14) + padded(fixed(gib_of(rank.used), 3), 13) +
             padded(fixed(gib_of(p.rooms[r].capacity), 3), 15) + padded(fixed(gib_of(rank.unused), 3), 13) + "\n";
   }
-  text += "\nStep " + fixed(p.seconds(plan.step_time), 3) + " s";
-  if (p.has_rate(plan.step_time)) text += ", " + fixed(p.tokens / p.seconds(plan.step_time), 0) + " tokens/s/device";
+  text += "\nStep " + fixed(seconds_of(plan.step_time, plan), 3) + " s";
+  if (p.has_rate(plan.step_time))
+    text += ", " + fixed(p.tokens / seconds_of(plan.step_time, plan), 0) + " tokens/s/device";
+  if (p.is_simulated()) text += ", simulated without hops, a third of a layer's time as its forward";
   if (plan.proved) text += "; no split and no levels are better in this model (proved)\n";
   else if (p.goal == planner::objective::step_time)
-    text += "; the bound is " + fixed(p.seconds(plan.lower_bound), 3) + " s (budget used up)\n";
+    text += "; the bound is " + fixed(seconds_of(plan.lower_bound, plan), 3) + " s (budget used up)\n";
   else
     text += "; the slowest rank takes " + fixed(milliseconds_of(plan.slowest), 3) + " ms, the bound is " +
             fixed(milliseconds_of(plan.lower_bound), 3) + " ms (budget used up)\n";
-  if (simulated) {
-    const double longer = *simulated / p.seconds(plan.step_time) - 1;
-    text += "Simulated " + fixed(*simulated, 3) + " s, without hops, a third of a layer's time as its forward\n";
-    const bool uneven = std::any_of(plan.stages.begin(), plan.stages.end(),
-                                    [&](const auto& stage) { return stage.layers > p.even_share(); });
-    if (longer > 0.02 && uneven)
-      text += "  " + fixed(longer * 100, 1) +
-              " % longer, because stages differ: \"most_on_stage\": " + std::to_string(p.even_share()) +
-              " keeps them alike\n";
-  }
   text += "\nPrice of memory: " + fixed(gib_of(price.more), 3) + " GiB more saves " +
-          fixed(p.seconds(price.everywhere), 3) + " s a step on every rank" + (price.on_one_rank.empty() ? "" : ";");
+          fixed(seconds_of(price.everywhere, plan), 3) + " s a step on every rank" +
+          (price.on_one_rank.empty() ? "" : ";");
   for (std::size_t r = 0; r < price.on_one_rank.size(); ++r)
-    text += " rank " + std::to_string(r) + ": " + fixed(p.seconds(price.on_one_rank[r]), 3) + " s";
+    text += " rank " + std::to_string(r) + ": " + fixed(seconds_of(price.on_one_rank[r], plan), 3) + " s";
   text += "\n\nOther choices                                   step_s  tokens/s/device  layers by level and rank\n";
   for (const variant& x : variants) {
     text += padded(x.name, 43, true);
@@ -449,7 +428,7 @@ std::string as_text(const problem& p, const planner::split_plan& plan, const std
       text += "  " + x.why_not + "\n";
       continue;
     }
-    const double s = p.seconds(x.plan->step_time);
+    const double s = seconds_of(x.plan->step_time, *x.plan);
     text += padded(fixed(s, 3), 11) + padded(p.has_rate(x.plan->step_time) ? fixed(p.tokens / s, 0) : "-", 17) + " ";
     for (std::size_t k = p.levels.size(); k-- > 0;) text += " " + p.levels[k].name + " " + by_rank(p, *x.plan, k);
     text += "\n";
@@ -459,10 +438,10 @@ std::string as_text(const problem& p, const planner::split_plan& plan, const std
 
 nlohmann::json plan_as_json(const problem& p, const planner::split_plan& plan) {
   nlohmann::json out;
-  out["step_seconds"] = p.seconds(plan.step_time);
-  if (p.has_rate(plan.step_time)) out["tokens_per_second_per_device"] = p.tokens / p.seconds(plan.step_time);
+  out["step_seconds"] = seconds_of(plan.step_time, plan);
+  if (p.has_rate(plan.step_time)) out["tokens_per_second_per_device"] = p.tokens / seconds_of(plan.step_time, plan);
   out["slowest_rank_us"] = microseconds_of(plan.slowest);
-  if (p.goal == planner::objective::step_time) out["lower_bound_seconds"] = p.seconds(plan.lower_bound);
+  if (p.goal == planner::objective::step_time) out["lower_bound_seconds"] = seconds_of(plan.lower_bound, plan);
   else out["slowest_rank_lower_bound_us"] = microseconds_of(plan.lower_bound);
   out["proved"] = plan.proved;
   for (const auto& s : plan.stages) {
@@ -490,17 +469,17 @@ nlohmann::json plan_as_json(const problem& p, const planner::split_plan& plan) {
   return out;
 }
 
-std::string as_json(const problem& p, const planner::split_plan& plan, const std::optional<double>& simulated,
-                    const planner::memory_price& price, const std::vector<variant>& variants) {
+std::string as_json(const problem& p, const planner::split_plan& plan, const planner::memory_price& price,
+                    const std::vector<variant>& variants) {
   nlohmann::json out = plan_as_json(p, plan);
-  if (simulated) out["simulated_seconds"] = *simulated;
+  if (p.is_simulated()) out["simulated_seconds"] = out["step_seconds"];
   out["version"] = 1;
   out["title"] = p.title;
   if (p.paired) out["ranks_are_pairs"] = true;
   nlohmann::json one = nlohmann::json::array();
-  for (const nanoseconds t : price.on_one_rank) one.push_back(p.seconds(t));
+  for (const nanoseconds t : price.on_one_rank) one.push_back(seconds_of(t, plan));
   out["price_of_memory"] = {{"bytes", price.more.count()},
-                            {"seconds_on_every_rank", p.seconds(price.everywhere)},
+                            {"seconds_on_every_rank", seconds_of(price.everywhere, plan)},
                             {"seconds_on_one_rank", one}};
   for (const variant& x : variants) {
     nlohmann::json line = x.plan ? plan_as_json(p, *x.plan) : nlohmann::json{{"why_not", x.why_not}};
@@ -563,22 +542,25 @@ std::string as_svg(const problem& p, const planner::split_plan& plan) {
 void split(const options& o) {
   const problem p = read_problem(o.problem);
   const planner::split_problem q = p.question();
-  const auto plan = planner::solve(q);
+  const auto plan = solved(p, q);
   if (!plan) fail(o.problem, plan.error());
-  const auto price = value_or_fail(planner::price_of_memory(q, *plan, p.more_bytes, p.rooms.size() <= 64), o.problem);
-  const auto simulated = simulated_seconds(p, *plan);
+  const bool ask_each = p.rooms.size() <= 64;
+  const auto price = value_or_fail(
+      p.is_simulated() ? planner::price_of_memory(q, *p.lists, {.beside = p.beside}, *plan, p.more_bytes, ask_each)
+                       : planner::price_of_memory(q, *plan, p.more_bytes, ask_each),
+      o.problem);
   const bool of_steps = p.goal == planner::objective::step_time;
-  std::string more = of_steps ? " bound_s=" + fixed(p.seconds(plan->lower_bound), 6)
+  std::string more = of_steps ? " bound_s=" + fixed(seconds_of(plan->lower_bound, *plan), 6)
                               : " bound_ms=" + fixed(milliseconds_of(plan->lower_bound), 6);
-  if (simulated) more += " simulated_s=" + fixed(*simulated, 6);
+  if (p.is_simulated()) more += " simulated_s=" + fixed(seconds_of(plan->step_time, *plan), 6);
   const std::string format = form(o.format);
   give(o.out,
        format == "svg"    ? as_svg(p, *plan)
-       : format == "json" ? as_json(p, *plan, simulated, price, variants_of(p, *plan))
-                          : as_text(p, *plan, simulated, price, variants_of(p, *plan)),
-       "step_s=" + fixed(p.seconds(plan->step_time), 6) +
-           " slowest_rank_ms=" + fixed(milliseconds_of(plan->slowest), 6) + more +
-           " proved=" + (plan->proved ? "yes" : "no") + " one_more_saves_s=" + fixed(p.seconds(price.everywhere), 6));
+       : format == "json" ? as_json(p, *plan, price, variants_of(p, *plan))
+                          : as_text(p, *plan, price, variants_of(p, *plan)),
+       "step_s=" + fixed(seconds_of(plan->step_time, *plan), 6) + " slowest_rank_ms=" +
+           fixed(milliseconds_of(plan->slowest), 6) + more + " proved=" + (plan->proved ? "yes" : "no") +
+           " one_more_saves_s=" + fixed(seconds_of(price.everywhere, *plan), 6));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the parts of `hocket profile`, and commands that compare with a profile, share.
 #pragma once
+#include <hocket/interop/files/fixed.hpp>
 #include <hocket/interop/ascend/profile.hpp>
 #include <hocket/interop/mindspore/ir_program.hpp>
 
@@ -10,9 +11,10 @@
 #include <vector>
 
 #include "command.hpp"
-#include "fixed.hpp"
 
 namespace hocket_cli {
+
+using hocket::interop::bytes_per_gib, hocket::interop::fixed;
 
 /// Files of one rank.
 struct rank_files {

@@ -11,9 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include <hocket/interop/files/tiling_file.hpp>
+
 #include "command.hpp"
 #include "json_fields.hpp"
-#include "tiling_problem.hpp"
 
 namespace hocket_cli {
 namespace {
@@ -26,7 +27,8 @@ struct solve_options {
 
 void solve(const solve_options& o) {
   const std::string where = o.problem == "-" ? "standard input" : o.problem;
-  const tiling::any_problem p = read_tiling_problem(parse_json(read_file(o.problem), where), where);
+  const tiling::any_problem p =
+      hocket::interop::read_tiling_problem(parse_json(read_file(o.problem), where), where, "", command_errors());
   if (o.policy == "exact" && p.slowdown == tiling::contention::while_both)
     fail(where + ": \"contention\" is \"while-both\", but policy exact proves tilings for \"fixed\" alone");
   const tiling::plan plan = value_or_fail(tiling::solve(p, {.policy = tiling::parse_policy(o.policy).value()}), where);
@@ -40,7 +42,7 @@ void solve(const solve_options& o) {
                 plan.tiles().size(), hocket::microseconds(plan.predicted).count(),
                 hocket::microseconds(plan.serial).count(), hocket::microseconds(plan.lower_bound).count(), plan.gap(),
                 o.policy.c_str());
-  give(o.out, tiling_answer(plan).dump() + "\n", line);
+  give(o.out, hocket::interop::tiling_answer(plan).dump() + "\n", line);
 }
 
 /// Measured times scatter by a few percent, rarely by ten; a curve this far off its own samples is worth a word.

@@ -1,39 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "tiling_problem.hpp"
+#pragma once
+#include <hocket/core/time.hpp>
+#include <hocket/curve/affine.hpp>
+#include <hocket/curve/alpha_beta.hpp>
+#include <hocket/curve/any_curve.hpp>
+#include <hocket/curve/matmul_roofline.hpp>
+#include <hocket/curve/table.hpp>
+#include <hocket/interop/files/json_object.hpp>
+#include <hocket/tiling.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "failure.hpp"
-#include "json_fields.hpp"
+namespace hocket::inline HOCKET_ABI::interop {
 
-namespace hocket_cli {
-namespace {
+namespace detail {
 
-using nlohmann::json;
-namespace curve = hocket::curve;
-namespace tiling = hocket::tiling;
+inline constexpr std::size_t most_curve_points = 1'000'000;
 
-constexpr std::size_t most_points = 1'000'000;
-
-[[noreturn]] void fail_in(const json_object& field, const std::string& sentence) {
-  fail(std::string(field.file()) + ": \"" + field.path() + "\": " + sentence);
+inline void fail_in(const json_object& field, const std::string& sentence) {
+  field.errors().add(std::string(field.file()) + ": \"" + field.path() + "\": " + sentence);
 }
 
-curve::any_curve read_piecewise(const json_object& v) {
+inline curve::any_curve read_piecewise(const json_object& v) {
   const double bytes = v.positive("bytes_per_row");
   std::array<curve::stored_polynomial::piece, 16> read{};
-  const json& pieces = v.at("pieces");
-  if (!pieces.is_array() || pieces.empty() || pieces.size() > read.size())
+  const nlohmann::json& pieces = v.at("pieces");
+  if (!pieces.is_array() || pieces.empty() || pieces.size() > read.size()) {
     v.fail_at("pieces", "must be an array of 1 to " + std::to_string(read.size()) + " pieces");
+    return curve::affine{};
+  }
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const json_object piece(pieces[i], v.file(), v.name("pieces") + "[" + std::to_string(i) + "]",
-                            {"below", "coefficients"});
+                            {"below", "coefficients"}, v.errors());
     read[i].below = piece.number_or("below", read[i].below);
     const std::vector<double> c = piece.numbers("coefficients", read[i].coefficients.size());
     if (c.empty()) piece.fail_at("coefficients", "must have at least one number");
@@ -41,11 +47,14 @@ curve::any_curve read_piecewise(const json_object& v) {
   }
   auto made =
       curve::stored_polynomial::make(std::span<const curve::stored_polynomial::piece>(read.data(), pieces.size()));
-  if (!made) fail_in(v, message(made.error()) + " (sizes in MiB)");
+  if (!made) {
+    fail_in(v, message(made.error()) + " (sizes in MiB)");
+    return curve::affine{};
+  }
   return {*made, bytes / 1048576.0};
 }
 
-curve::any_curve read_roofline(const json_object& v) {
+inline curve::any_curve read_roofline(const json_object& v) {
   curve::matmul_device on{.tflops = v.positive("tflops"), .launch_us = v.not_negative_or("launch_us", 0)};
   on.gb_per_s = v.has("gb_per_s") ? v.positive("gb_per_s") : 0;
   on.cores = v.integer_or("cores", on.cores, 1, tiling::max_rows);
@@ -57,60 +66,70 @@ curve::any_curve read_roofline(const json_object& v) {
   return f;
 }
 
-curve::any_curve read_alpha_beta(const json_object& v) {
+inline curve::any_curve read_alpha_beta(const json_object& v) {
   const curve::alpha_beta f{.alpha_us = v.not_negative_or("alpha_us", 0), .gb_per_s = v.positive("gb_per_s")};
   return {f, v.positive("bytes_per_row")};
 }
 
 /// "domain": [least, most], in rows.
-curve::any_curve with_domain(const json_object& v, const curve::any_curve& f) {
+inline curve::any_curve with_domain(const json_object& v, const curve::any_curve& f) {
   if (!v.has("domain")) return f;
   const std::vector<double> d = v.numbers("domain", 2);
   if (d.size() != 2 || !(d[0] >= 0 && d[0] <= d[1])) v.fail_at("domain", "must be the least and the most rows");
+  if (!v.errors().none()) return f;
   return f.within({d[0], d[1]});
 }
 
-curve::any_curve read_cost_curve(const json& value, std::string_view file, const std::string& path) {
+inline curve::any_curve read_cost_curve(const nlohmann::json& value, std::string_view file, const std::string& path,
+                                        file_errors& errors) {
   const std::string type = value.is_object() && value.contains("type") ? value["type"].dump() : "";
   if (type == "\"affine\"") {
-    const json_object v(value, file, path, {"type", "fixed_us", "us_per_row", "min_rows", "domain"});
+    const json_object v(value, file, path, {"type", "fixed_us", "us_per_row", "min_rows", "domain"}, errors);
     const curve::affine f{.fixed = v.not_negative_or("fixed_us", 0),
                           .per_size = v.not_negative("us_per_row"),
                           .least = v.not_negative_or("min_rows", 0)};
     return with_domain(v, f);
   }
   if (type == "\"piecewise\"") {
-    const json_object v(value, file, path, {"type", "bytes_per_row", "pieces", "domain"});
+    const json_object v(value, file, path, {"type", "bytes_per_row", "pieces", "domain"}, errors);
     return with_domain(v, read_piecewise(v));
   }
   if (type == "\"roofline\"") {
     const json_object v(value, file, path,
                         {"type", "k", "n", "element_bytes", "tflops", "gb_per_s", "launch_us", "cores", "block_rows",
-                         "block_columns", "domain"});
+                         "block_columns", "domain"},
+                        errors);
     return with_domain(v, read_roofline(v));
   }
   if (type == "\"alpha_beta\"") {
-    const json_object v(value, file, path, {"type", "alpha_us", "gb_per_s", "bytes_per_row", "domain"});
+    const json_object v(value, file, path, {"type", "alpha_us", "gb_per_s", "bytes_per_row", "domain"}, errors);
     return with_domain(v, read_alpha_beta(v));
   }
   if (type == "\"table\"") {
-    const json_object v(value, file, path, {"type", "rows", "us"});
-    const auto rows = v.numbers("rows", most_points);  // in turn: the first that is wrong is named, by every compiler
-    auto made = curve::table::make(rows, v.numbers("us", most_points));
-    if (!made) fail_in(v, message(made.error()));
-    return std::move(made).value();
+    const json_object v(value, file, path, {"type", "rows", "us"}, errors);
+    const auto rows =
+        v.numbers("rows", most_curve_points);  // in turn: the first that is wrong is named, by every compiler
+    auto made = curve::table::make(rows, v.numbers("us", most_curve_points));
+    if (made) return std::move(made).value();
+    fail_in(v, message(made.error()));
+    return curve::affine{};
   }
-  fail(std::string(file) + ": \"" + path +
-       "\" must be an object with a \"type\" of affine, piecewise, table, roofline or alpha_beta, but " +
-       (type.empty() ? "has none" : "its type is " + shown(value["type"])));
+  errors.add(std::string(file) + ": \"" + path +
+             "\" must be an object with a \"type\" of affine, piecewise, table, roofline or alpha_beta, but " +
+             (type.empty() ? "has none" : "its type is " + shown(value["type"])));
+  return curve::affine{};
 }
 
-}  // namespace
+}  // namespace detail
 
-tiling::any_problem read_tiling_problem(const json& value, std::string_view file, const std::string& path) {
+/// The problem of a fused operator (docs/tiling.md, "The file").
+/// @param path  of the problem within the file, "" if it is the whole file
+[[nodiscard]] inline tiling::any_problem read_tiling_problem(const nlohmann::json& value, std::string_view file,
+                                                             const std::string& path, file_errors& errors) {
   const json_object v(value, file, path,
                       {"version", "rows", "shape", "align", "least_tile", "max_tiles", "remainder", "phases", "overlap",
-                       "contention", "format", "shorter"});
+                       "contention", "format", "shorter"},
+                      errors);
   (void)v.integer_or("version", 1, 1, 1);
   tiling::any_problem p;
   p.axis.rows = v.integer("rows");
@@ -137,29 +156,33 @@ tiling::any_problem read_tiling_problem(const json& value, std::string_view file
     if (factors.has("compute")) overlap[0] = factors.positive("compute");
     if (factors.has("comm")) overlap[1] = factors.positive("comm");
   }
-  const json& phases = v.at("phases");
-  if (!phases.is_array() || phases.empty() || phases.size() > tiling::max_phases)
+  const nlohmann::json& phases = v.at("phases");
+  if (!phases.is_array() || phases.empty() || phases.size() > tiling::max_phases) {
     v.fail_at("phases", "must be an array of 1 to " + std::to_string(tiling::max_phases) + " phases");
+    return p;
+  }
   for (std::size_t i = 0; i < phases.size(); ++i) {
     const json_object phase(phases[i], file, v.name("phases") + "[" + std::to_string(i) + "]",
-                            {"kind", "cost", "ready_us", "groups"});
+                            {"kind", "cost", "ready_us", "groups"}, errors);
     const std::size_t kind = phase.choice("kind", {"compute", "comm"});
     const std::int64_t groups = phase.integer_or("groups", 1, 1, 1'000'000);
     p.phases.push_back({static_cast<tiling::phase_kind>(kind),
-                        read_cost_curve(phase.at("cost"), file, phase.name("cost")).in_groups(groups), overlap[kind],
-                        hocket::microseconds(phase.not_negative_or("ready_us", 0))});
+                        detail::read_cost_curve(phase.at("cost"), file, phase.name("cost"), errors).in_groups(groups),
+                        overlap[kind], microseconds(phase.not_negative_or("ready_us", 0))});
   }
-  if (auto sound = check(p); !sound) fail(file, sound.error());
+  if (!errors.none()) return p;
+  if (const auto sound = check(p); !sound) errors.add(file, sound.error());
   return p;
 }
 
-nlohmann::ordered_json tiling_answer(const tiling::plan& plan) {
+/// The answer to it: tiles in execution order, times in microseconds.
+[[nodiscard]] inline nlohmann::ordered_json tiling_answer(const tiling::plan& plan) {
   nlohmann::ordered_json answer;
   answer["version"] = 1;
   answer["tiles"] = std::vector<std::int64_t>(plan.tiles().begin(), plan.tiles().end());
-  answer["predicted_us"] = hocket::microseconds(plan.predicted).count();
-  answer["serial_us"] = hocket::microseconds(plan.serial).count();
-  answer["lower_bound_us"] = hocket::microseconds(plan.lower_bound).count();
+  answer["predicted_us"] = microseconds(plan.predicted).count();
+  answer["serial_us"] = microseconds(plan.serial).count();
+  answer["lower_bound_us"] = microseconds(plan.lower_bound).count();
   answer["policy"] = to_string(plan.decided_by);
   answer["flags"] = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < tiling::flag_count; ++i) {
@@ -174,4 +197,4 @@ nlohmann::ordered_json tiling_answer(const tiling::plan& plan) {
   return answer;
 }
 
-}  // namespace hocket_cli
+}  // namespace hocket::inline HOCKET_ABI::interop

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Numbers as texts show them.
 #pragma once
+#include <hocket/config.hpp>
+
 #include <cstdio>
 #include <string>
 
-namespace hocket_cli {
+namespace hocket::inline HOCKET_ABI::interop {
 
 inline constexpr double bytes_per_gib = 1073741824.0;
 
@@ -15,4 +16,4 @@ inline std::string fixed(double value, int decimals) {
   return text;
 }
 
-}  // namespace hocket_cli
+}  // namespace hocket::inline HOCKET_ABI::interop

@@ -1,20 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Recompute and offsets of a split as MindFormers takes them.
-#include "mind_formers.hpp"
+#pragma once
+#include <hocket/planner/split/solve.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
-namespace hocket_cli {
-namespace planner = hocket::planner;
+namespace hocket::inline HOCKET_ABI::interop {
 
-namespace {
+/// What a level of recompute is in a configuration of MindFormers.
+struct pasted_level {
+  std::vector<std::string> select;  ///< patterns of operations
+  bool whole = false;
+  bool no_pattern = false;  ///< computes something again that has no pattern here
+};
+
+namespace detail {
 
 // Whether lists by stage say what a stage does. They take its first layers: so many whole, and of each pattern so many
 // from the same start on. Of equal layers it does not matter which.
-bool said_by_lists(const planner::split_stage& stage, const std::vector<pasted_level>& levels,
-                   std::span<const std::int64_t> runs,
-                   const std::vector<std::pair<std::string, std::int64_t>>& patterns, std::int64_t whole) {
+inline bool said_by_lists(const planner::split_stage& stage, const std::vector<pasted_level>& levels,
+                          std::span<const std::int64_t> runs,
+                          const std::vector<std::pair<std::string, std::int64_t>>& patterns, std::int64_t whole) {
   std::vector<std::pair<std::size_t, std::vector<bool>>> planned, listed;  // kind of layer; whole, patterns
   std::size_t kind = 0;
   std::int64_t end = runs.empty() ? 0 : runs[0];
@@ -37,19 +48,22 @@ bool said_by_lists(const planner::split_stage& stage, const std::vector<pasted_l
 }
 
 // A text as a string of YAML.
-std::string in_yaml(const std::string& text) {
+inline std::string in_yaml(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? "''" : std::string(1, c);
   return out + "'";
 }
 
-}  // namespace
+}  // namespace detail
 
-// recompute: layers recomputed whole, by stage: the first so many. select_recompute: for each pattern the layers that
-// run it again, also the first so many of the stage, so those recomputed whole count too; a pattern of all others
-// stands alone. offset: layers more or fewer than an even share. Several chunks: a list of such lists, one per chunk.
-std::string mind_formers(const std::vector<pasted_level>& levels, const planner::split_plan& plan, std::uint32_t ranks,
-                         std::uint32_t chunks, std::span<const std::int64_t> runs) {
+/// Recompute and offsets of a split as MindFormers takes them, in YAML.
+/// recompute: layers recomputed whole, by stage: the first so many. select_recompute: for each pattern the layers that
+/// run it again, also the first so many of the stage, so those recomputed whole count too; a pattern of all others
+/// stands alone. offset: layers more or fewer than an even share. Several chunks: a list of such lists, one per chunk.
+/// @param runs  how many layers in a row are equal
+[[nodiscard]] inline std::string mind_formers(const std::vector<pasted_level>& levels, const planner::split_plan& plan,
+                                              std::uint32_t ranks, std::uint32_t chunks,
+                                              std::span<const std::int64_t> runs) {
   using counts = std::vector<std::int64_t>;  // by stage, chunk after chunk
   const std::size_t stages = std::size_t{ranks} * chunks;
   const auto index = [&](const planner::split_stage& s) { return std::size_t{s.chunk} * ranks + s.rank; };
@@ -113,18 +127,18 @@ std::string mind_formers(const std::vector<pasted_level>& levels, const planner:
     text += "  select_recompute: False\n";
   } else if (all) {
     text += "  select_recompute: [";
-    for (std::size_t i = 0; i < patterns.size(); ++i) text += (i == 0 ? "" : ", ") + in_yaml(patterns[i].first);
+    for (std::size_t i = 0; i < patterns.size(); ++i) text += (i == 0 ? "" : ", ") + detail::in_yaml(patterns[i].first);
     text += "]\n";
   } else {
     text += "  select_recompute:\n";
-    for (const auto& [pattern, n] : patterns) text += "    " + in_yaml(pattern) + ": " + printed(n) + "\n";
+    for (const auto& [pattern, n] : patterns) text += "    " + detail::in_yaml(pattern) + ": " + printed(n) + "\n";
   }
   std::string unsaid;
   for (std::size_t s = 0; s < plan.stages.size(); ++s) {
     const std::size_t i = index(plan.stages[s]);
     std::vector<std::pair<std::string, std::int64_t>> here;
     for (const auto& [pattern, n] : patterns) here.emplace_back(pattern, n[i]);
-    if (!said_by_lists(plan.stages[s], levels, runs, here, whole[i]))
+    if (!detail::said_by_lists(plan.stages[s], levels, runs, here, whole[i]))
       unsaid += (unsaid.empty() ? "" : ", ") + std::to_string(s);
   }
   if (!unsaid.empty())
@@ -136,4 +150,4 @@ std::string mind_formers(const std::vector<pasted_level>& levels, const planner:
   return text;
 }
 
-}  // namespace hocket_cli
+}  // namespace hocket::inline HOCKET_ABI::interop
