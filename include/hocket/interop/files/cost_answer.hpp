@@ -21,6 +21,7 @@
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::interop {
+// NOLINTBEGIN(bugprone-unchecked-optional-access): the caller has seen that there is a training
 
 /// What is printed around a report.
 struct report_context {
@@ -181,4 +182,5 @@ struct cost_answer {
   return out;
 }
 
+// NOLINTEND(bugprone-unchecked-optional-access)
 }  // namespace hocket::inline HOCKET_ABI::interop

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -54,6 +55,115 @@ inline std::string in_yaml(const std::string& text) {
   return out + "'";
 }
 
+/// Numbers of layers by stage, chunk after chunk.
+using stage_counts = std::vector<std::int64_t>;
+
+/// A split as the lists of MindFormers.
+class formers_lists {
+ public:
+  formers_lists(const std::vector<pasted_level>& levels, const planner::split_plan& plan, std::uint32_t ranks,
+                std::uint32_t chunks)
+      : plan_(plan), ranks_(ranks), chunks_(chunks), size_(std::size_t{ranks} * chunks), whole_(size_.size()) {
+    for (const planner::split_stage& s : plan.stages) size_[index(s)] = s.layers;
+    rest_ = size_;
+    for (std::size_t k = 0; k < levels.size(); ++k)
+      if (levels[k].whole) add_whole(k);
+    for (std::size_t k = 0; k < levels.size(); ++k)
+      if (!levels[k].whole) add_patterns(levels[k], k);
+    for (const auto& [pattern, n] : patterns_) {
+      all_ = all_ && n == rest_;
+      none_ = none_ && std::all_of(n.begin(), n.end(), [](std::int64_t x) { return x == 0; });
+    }
+    for (auto& [pattern, n] : patterns_)
+      for (std::size_t i = 0; i < n.size(); ++i) n[i] += n[i] > 0 ? whole_[i] : 0;
+  }
+
+  [[nodiscard]] std::string recompute() const {
+    return "  recompute: " + (any_whole_ ? printed(whole_) : "False") + "\n";
+  }
+  [[nodiscard]] std::string select() const {
+    if (patterns_.empty() || none_) return "  select_recompute: False\n";
+    std::string text = "  select_recompute:";
+    if (!all_) {
+      text += "\n";
+      for (const auto& [pattern, n] : patterns_) text += "    " + in_yaml(pattern) + ": " + printed(n) + "\n";
+      return text;
+    }
+    for (std::size_t i = 0; i < patterns_.size(); ++i) text += (i == 0 ? " [" : ", ") + in_yaml(patterns_[i].first);
+    return text + "]\n";
+  }
+  /// A comment that names the stages that no such lists can say.
+  [[nodiscard]] std::string unsaid(const std::vector<pasted_level>& levels, std::span<const std::int64_t> runs) const {
+    std::string stages;
+    for (std::size_t s = 0; s < plan_.stages.size(); ++s) {
+      const std::size_t i = index(plan_.stages[s]);
+      std::vector<std::pair<std::string, std::int64_t>> here;
+      for (const auto& [pattern, n] : patterns_) here.emplace_back(pattern, n[i]);
+      if (!said_by_lists(plan_.stages[s], levels, runs, here, whole_[i]))
+        stages += (stages.empty() ? "" : ", ") + std::to_string(s);
+    }
+    if (stages.empty()) return {};
+    return "# no such lists say all that is computed again (they take the first layers of a stage): stages " + stages +
+           "\n";
+  }
+  [[nodiscard]] std::string offset() const {
+    const std::int64_t layers = std::accumulate(size_.begin(), size_.end(), std::int64_t{0});
+    stage_counts offset = size_;
+    for (std::int64_t& n : offset) n -= layers / static_cast<std::int64_t>(size_.size());
+    const bool even = std::all_of(offset.begin(), offset.end(), [](std::int64_t x) { return x == 0; });
+    std::string text;
+    if (!even || chunks_ > 1) text += "model:\n  model_config:\n";
+    if (chunks_ > 1) text += "    pp_interleave_num: " + std::to_string(chunks_) + "\n";
+    if (!even) text += "    offset: " + printed(offset) + "\n";
+    return text;
+  }
+
+ private:
+  [[nodiscard]] std::size_t index(const planner::split_stage& s) const noexcept {
+    return std::size_t{s.chunk} * ranks_ + s.rank;
+  }
+  [[nodiscard]] stage_counts at_level(std::size_t level) const {
+    stage_counts n(size_.size());
+    for (const planner::split_stage& s : plan_.stages)
+      n[index(s)] += std::count(s.levels.begin(), s.levels.end(), static_cast<std::uint32_t>(level));
+    return n;
+  }
+  void add_whole(std::size_t level) {
+    any_whole_ = true;
+    const stage_counts n = at_level(level);
+    for (std::size_t i = 0; i < n.size(); ++i) {
+      whole_[i] += n[i];
+      rest_[i] -= n[i];
+    }
+  }
+  /// Layers by stage that run a pattern again, and not the whole layer.
+  void add_patterns(const pasted_level& level, std::size_t number) {
+    const stage_counts n = at_level(number);
+    for (const std::string& x : level.select) {
+      const auto is_it = [&](const auto& each) { return each.first == x; };
+      auto at = std::find_if(patterns_.begin(), patterns_.end(), is_it);
+      if (at == patterns_.end()) at = patterns_.insert(at, {x, stage_counts(n.size())});
+      for (std::size_t s = 0; s < n.size(); ++s) at->second[s] += n[s];
+    }
+  }
+  /// "[4, 0]", of several chunks "[[4, 0], [3, 1]]".
+  [[nodiscard]] std::string printed(const stage_counts& of) const {
+    std::string text = chunks_ > 1 ? "[" : "";
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      if (i % ranks_ == 0) text += i == 0 ? "[" : "], [";
+      else text += ", ";
+      text += std::to_string(of[i]);
+    }
+    return text + (chunks_ > 1 ? "]]" : "]");
+  }
+
+  const planner::split_plan& plan_;
+  std::uint32_t ranks_, chunks_;
+  stage_counts size_, whole_, rest_;
+  std::vector<std::pair<std::string, stage_counts>> patterns_;
+  bool any_whole_ = false, all_ = true, none_ = true;
+};
+
 }  // namespace detail
 
 /// Recompute and offsets of a split as MindFormers takes them, in YAML.
@@ -64,90 +174,8 @@ inline std::string in_yaml(const std::string& text) {
 [[nodiscard]] inline std::string mind_formers(const std::vector<pasted_level>& levels, const planner::split_plan& plan,
                                               std::uint32_t ranks, std::uint32_t chunks,
                                               std::span<const std::int64_t> runs) {
-  using counts = std::vector<std::int64_t>;  // by stage, chunk after chunk
-  const std::size_t stages = std::size_t{ranks} * chunks;
-  const auto index = [&](const planner::split_stage& s) { return std::size_t{s.chunk} * ranks + s.rank; };
-  const auto printed = [&](const counts& of) {
-    std::string text = chunks > 1 ? "[" : "";
-    for (std::size_t i = 0; i < of.size(); ++i) {
-      if (i % ranks == 0) text += i == 0 ? "[" : "], [";
-      else text += ", ";
-      text += std::to_string(of[i]);
-    }
-    return text + (chunks > 1 ? "]]" : "]");
-  };
-  const auto at_level = [&](std::size_t level) {
-    counts n(stages);
-    for (const planner::split_stage& s : plan.stages)
-      n[index(s)] += std::count(s.levels.begin(), s.levels.end(), static_cast<std::uint32_t>(level));
-    return n;
-  };
-  counts size(stages), offset(stages);
-  std::int64_t layers = 0;
-  for (const planner::split_stage& s : plan.stages) {
-    size[index(s)] = s.layers;
-    layers += s.layers;
-  }
-  bool even = true;
-  for (std::size_t i = 0; i < stages; ++i) {
-    offset[i] = size[i] - layers / static_cast<std::int64_t>(stages);
-    even = even && offset[i] == 0;
-  }
-  std::string text = "recompute_config:\n";
-  counts whole(stages), rest = size;
-  bool any_whole = false;
-  for (std::size_t k = 0; k < levels.size(); ++k) {
-    if (!levels[k].whole) continue;
-    any_whole = true;
-    const counts n = at_level(k);
-    for (std::size_t i = 0; i < stages; ++i) {
-      whole[i] += n[i];
-      rest[i] -= n[i];
-    }
-  }
-  text += "  recompute: " + (any_whole ? printed(whole) : "False") + "\n";
-  std::vector<std::pair<std::string, counts>> patterns;  // layers by stage that run it again, and not the whole layer
-  for (std::size_t k = 0; k < levels.size(); ++k)
-    for (const std::string& x : levels[k].select) {
-      if (levels[k].whole) continue;
-      std::size_t i = 0;
-      while (i < patterns.size() && patterns[i].first != x) ++i;
-      if (i == patterns.size()) patterns.push_back({x, counts(stages)});
-      const counts n = at_level(k);
-      for (std::size_t s = 0; s < stages; ++s) patterns[i].second[s] += n[s];
-    }
-  bool all = true, none = true;
-  for (const auto& [pattern, n] : patterns) {
-    all = all && n == rest;
-    for (const std::int64_t x : n) none = none && x == 0;
-  }
-  for (auto& [pattern, n] : patterns)
-    for (std::size_t i = 0; i < stages; ++i) n[i] += n[i] > 0 ? whole[i] : 0;
-  if (patterns.empty() || none) {
-    text += "  select_recompute: False\n";
-  } else if (all) {
-    text += "  select_recompute: [";
-    for (std::size_t i = 0; i < patterns.size(); ++i) text += (i == 0 ? "" : ", ") + detail::in_yaml(patterns[i].first);
-    text += "]\n";
-  } else {
-    text += "  select_recompute:\n";
-    for (const auto& [pattern, n] : patterns) text += "    " + detail::in_yaml(pattern) + ": " + printed(n) + "\n";
-  }
-  std::string unsaid;
-  for (std::size_t s = 0; s < plan.stages.size(); ++s) {
-    const std::size_t i = index(plan.stages[s]);
-    std::vector<std::pair<std::string, std::int64_t>> here;
-    for (const auto& [pattern, n] : patterns) here.emplace_back(pattern, n[i]);
-    if (!detail::said_by_lists(plan.stages[s], levels, runs, here, whole[i]))
-      unsaid += (unsaid.empty() ? "" : ", ") + std::to_string(s);
-  }
-  if (!unsaid.empty())
-    text += "# no such lists say all that is computed again (they take the first layers of a stage): stages " + unsaid +
-            "\n";
-  if (!even || chunks > 1) text += "model:\n  model_config:\n";
-  if (chunks > 1) text += "    pp_interleave_num: " + std::to_string(chunks) + "\n";
-  if (!even) text += "    offset: " + printed(offset) + "\n";
-  return text;
+  const detail::formers_lists lists(levels, plan, ranks, chunks);
+  return "recompute_config:\n" + lists.recompute() + lists.select() + lists.unsaid(levels, runs) + lists.offset();
 }
 
 }  // namespace hocket::inline HOCKET_ABI::interop

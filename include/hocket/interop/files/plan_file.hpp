@@ -138,10 +138,10 @@ class plan_reader {
     in_.open_sizes.stages = static_cast<std::int64_t>(in_.split.size());
     if (!errors_.none()) return;
     if (in_.open.empty()) return check_batch(pipeline, in_.open_sizes.micro_batches);
-    if (!in_.on)
+    if (!in_.told.on)
       return add("\"parallel\" leaves " + in_.open.front() +
                  " open, so \"training.machine\" must say how fast the devices are");
-    check_rates(*in_.on);
+    check_rates(*in_.told.on);
   }
 
  private:
@@ -190,12 +190,13 @@ class plan_reader {
             .micro_batch = in_.is_open("micro_batch")};
   }
   /// Open choices need the rates of their links.
-  void check_rates(const cost::machine& rates) {
+  void check_rates(const machine_input& on) {
     struct need {
       bool needed;
       double rate;
       const char* key;
     };
+    const cost::machine& rates = on.rates;
     if (rates.has_links()) return;
     const cost::parallel& p = in_.parallel;
     const bool several = in_.devices > 1;
@@ -206,7 +207,7 @@ class plan_reader {
                          {p.pp > 1 || (in_.is_open("pp") && several), rates.pipeline_bytes, "pipeline_bytes"},
                          {several, rates.data_bytes, "data_bytes"}})
       if (x.needed && x.rate <= 0)
-        return add("machine \"" + in_.told.on->name + "\" has no \"" + x.key + "\", which the open choices need");
+        return add("machine \"" + on.name + "\" has no \"" + x.key + "\", which the open choices need");
   }
 
   /// The rate of passes that no machine times.

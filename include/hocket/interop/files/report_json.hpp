@@ -8,6 +8,7 @@
 #include <string_view>
 
 namespace hocket::inline HOCKET_ABI::interop {
+// NOLINTBEGIN(bugprone-unchecked-optional-access): make_report sets what goes together
 
 namespace detail {
 
@@ -104,4 +105,5 @@ inline void terms_as_json(std::string& out, const cost::report& r) {
   return out + "\n  ]\n}\n";
 }
 
+// NOLINTEND(bugprone-unchecked-optional-access)
 }  // namespace hocket::inline HOCKET_ABI::interop

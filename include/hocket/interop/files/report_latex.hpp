@@ -8,6 +8,7 @@
 #include <string_view>
 
 namespace hocket::inline HOCKET_ABI::interop {
+// NOLINTBEGIN(bugprone-unchecked-optional-access): make_report sets what goes together
 
 /// A report as LaTeX, which needs amsmath and longtable.
 [[nodiscard]] inline std::string report_as_latex(const cost::report& r, const report_context& context) {
@@ -57,4 +58,5 @@ namespace hocket::inline HOCKET_ABI::interop {
   return out;
 }
 
+// NOLINTEND(bugprone-unchecked-optional-access)
 }  // namespace hocket::inline HOCKET_ABI::interop

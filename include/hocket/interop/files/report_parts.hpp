@@ -14,6 +14,7 @@
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::interop {
+// NOLINTBEGIN(bugprone-unchecked-optional-access): make_report sets what goes together
 
 /// A part of a predicted step, in words and as files call it.
 struct named_part {
@@ -150,4 +151,5 @@ inline std::string number(const cost::report_line& line) {
   return s;
 }
 
+// NOLINTEND(bugprone-unchecked-optional-access)
 }  // namespace hocket::inline HOCKET_ABI::interop

@@ -9,6 +9,7 @@
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::interop {
+// NOLINTBEGIN(bugprone-unchecked-optional-access): make_report sets what goes together
 
 namespace detail {
 
@@ -124,4 +125,5 @@ inline void terms_as_text(std::string& out, const cost::report& r) {
   return out;
 }
 
+// NOLINTEND(bugprone-unchecked-optional-access)
 }  // namespace hocket::inline HOCKET_ABI::interop

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -18,6 +19,7 @@
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace hocket::inline HOCKET_ABI::interop {
 
@@ -106,6 +108,42 @@ inline void need_precision(const json_object& in, const machine_input& on, cost:
                               std::string(to_string(format)) + "_flops\"");
 }
 
+/// All that a training object may have, besides lists of recompute.
+inline constexpr std::string_view training_keys[] = {
+    "version",           "sequence",    "micro_batch",     "global_batch",    "weights",          "gradients",
+    "activations",       "master",      "moments",         "optimizer",       "flash_attention",  "dropout",
+    "padded_vocabulary", "predictions", "attention_count", "recompute_count", "count_router",     "count_latent_norms",
+    "step_seconds",      "peak_tflops", "wide_norm",       "fused_loss",      "fused_activation", "workspace",
+    "document_lengths",  "machine",     "precision",       "dispatch"};
+
+inline json_object training_object(const nlohmann::json& training, std::string_view file, const std::string& path,
+                                   bool with_lists, file_errors& errors) {
+  std::vector<std::string_view> keys(std::begin(training_keys), std::end(training_keys));
+  if (with_lists) keys.insert(keys.end(), {"recompute", "select_recompute"});
+  return {training, file, path, keys, errors};
+}
+
+// What a step does besides its sizes and types.
+inline void read_choices(const json_object& in, const cost::layer_list& model, cost::training& t) {
+  t.flash_attention = in.boolean_or("flash_attention", true);
+  t.dropout = in.boolean_or("dropout", false);
+  t.wide_norm = in.boolean_or("wide_norm", t.wide_norm);
+  t.fused_loss = in.boolean_or("fused_loss", t.fused_loss);
+  t.fused_activation = in.boolean_or("fused_activation", t.fused_activation);
+  if (in.has("document_lengths")) t = with_documents(in, t, model);
+  t.precision = static_cast<cost::precision>(in.choice_or("precision", {"bf16", "fp8", "mxfp8", "nvfp4"}, 0));
+  if (in.has("dispatch")) t.dispatch_bytes = type_bytes(in, "dispatch", 0);
+}
+// By which convention FLOPs are counted.
+inline void read_convention(const json_object& in, cost::convention& counted) {
+  counted.attention = static_cast<cost::attention_count>(in.choice_or("attention_count",
+                                                                      {"full", "causal_half", "causal_exact", "window"},
+                                                                      static_cast<std::size_t>(counted.attention)));
+  counted.replay = static_cast<cost::recompute_count>(in.choice_or("recompute_count", {"exact", "korthikanti"}, 0));
+  counted.router = in.boolean_or("count_router", counted.router);
+  counted.latent_norms = in.boolean_or("count_latent_norms", counted.latent_norms);
+}
+
 }  // namespace detail
 
 /// What a training object says (docs/file_forms.md).
@@ -116,38 +154,7 @@ inline void need_precision(const json_object& in, const machine_input& on, cost:
 [[nodiscard]] inline training_input read_training(const nlohmann::json& training, const cost::layer_list& model,
                                                   std::string_view file, const std::string& path,
                                                   recompute_lists* lists, bool takes_muon, file_errors& errors) {
-  const json_object in(training, file, path,
-                       {"version",
-                        "sequence",
-                        "micro_batch",
-                        "global_batch",
-                        "weights",
-                        "gradients",
-                        "activations",
-                        "master",
-                        "moments",
-                        "optimizer",
-                        "flash_attention",
-                        "dropout",
-                        "padded_vocabulary",
-                        "predictions",
-                        "attention_count",
-                        "recompute_count",
-                        "count_router",
-                        "count_latent_norms",
-                        "step_seconds",
-                        "peak_tflops",
-                        "wide_norm",
-                        "fused_loss",
-                        "fused_activation",
-                        "workspace",
-                        "document_lengths",
-                        "machine",
-                        "precision",
-                        "dispatch",
-                        lists != nullptr ? "recompute" : "version",
-                        lists != nullptr ? "select_recompute" : "version"},
-                       errors);
+  const json_object in = detail::training_object(training, file, path, lists != nullptr, errors);
   training_input out;
   if (lists != nullptr) detail::take_lists(in, *lists, false);
   cost::training& t = out.step;
@@ -159,24 +166,12 @@ inline void need_precision(const json_object& in, const machine_input& on, cost:
     in.fail_at("optimizer", "is muon, whose states only `hocket cost report` and `hocket plan` count");
   if (t.muon && in.has("machine"))
     in.fail_at("optimizer", "is muon, of whose updates no seconds are predicted: leave \"machine\" out");
-  t.flash_attention = in.boolean_or("flash_attention", true);
-  t.dropout = in.boolean_or("dropout", false);
-  t.wide_norm = in.boolean_or("wide_norm", t.wide_norm);
-  t.fused_loss = in.boolean_or("fused_loss", t.fused_loss);
-  t.fused_activation = in.boolean_or("fused_activation", t.fused_activation);
-  if (in.has("document_lengths")) t = detail::with_documents(in, t, model);
-  t.precision = static_cast<cost::precision>(in.choice_or("precision", {"bf16", "fp8", "mxfp8", "nvfp4"}, 0));
-  if (in.has("dispatch")) t.dispatch_bytes = detail::type_bytes(in, "dispatch", 0);
+  detail::read_choices(in, model, t);
   if (in.has("machine")) out.on = read_machine(in.at("machine"), file, path, errors);
   if (out.on) detail::need_precision(in, *out.on, t.precision);
   out.padded_vocabulary = in.size_or("padded_vocabulary", 0);
   out.predictions = in.integer_or("predictions", 0, 0, 64);
-  out.counted.attention = static_cast<cost::attention_count>(
-      in.choice_or("attention_count", {"full", "causal_half", "causal_exact", "window"},
-                   static_cast<std::size_t>(out.counted.attention)));
-  out.counted.replay = static_cast<cost::recompute_count>(in.choice_or("recompute_count", {"exact", "korthikanti"}, 0));
-  out.counted.router = in.boolean_or("count_router", out.counted.router);
-  out.counted.latent_norms = in.boolean_or("count_latent_norms", out.counted.latent_norms);
+  detail::read_convention(in, out.counted);
   if (in.has("step_seconds")) out.step_seconds = in.positive("step_seconds");
   if (in.has("peak_tflops")) out.peak_tflops = in.positive("peak_tflops");
   if ((out.step_seconds > 0) != (out.peak_tflops > 0))
