@@ -37,8 +37,9 @@ class Split(ToolTest):
     def test_the_guides_story(self):
         problem, plan = self.plan()
         seconds, fits = self.recomputed(problem, plan)
-        self.assertTrue(fits and plan["proved"])
-        self.assertAlmostEqual(seconds, plan["step_seconds"], 6)
+        self.assertTrue(fits)
+        self.assertAlmostEqual(seconds, plan["step_seconds"], 6)  # of two ranks, the sum is what the run takes
+        self.assertLess(plan["step_seconds"] / plan["lower_bound_seconds"], 1.001)
         story = {x["name"]: x for x in plan["other_choices"]}
         at = lambda x, level: [s["layers_at"][level] for s in x["stages"]]
         full = story["every layer full, even split"]
@@ -105,7 +106,7 @@ class Split(ToolTest):
 
     def test_text_and_picture(self):
         text = self.ok("planner", "split", "--problem", SPLIT).text
-        for words in ("proved", "Price of memory", "For MindFormers", "recompute: ["):
+        for words in ("simulated without hops", "Price of memory", "For MindFormers", "recompute: ["):
             self.assertIn(words, text)
         many = json.loads(SPLIT.read_text())
         many["ranks"], many["layers"][0]["count"], many["capacity_gib"] = 32, 40, 1000
@@ -129,7 +130,7 @@ class Split(ToolTest):
         self.assertEqual(len(plan["stages"]), 4)
 
     def test_v_schedules_give_the_counts(self):
-        seconds = {}
+        again, seconds = {}, {}
         for schedule in ("zbv", "v-half", "v-min", "interleaved-zb"):
             def change(problem, schedule=schedule):
                 problem.update(schedule=schedule, chunks=2, ranks=4, micro_batches=16, capacity_gib=64)
@@ -138,13 +139,15 @@ class Split(ToolTest):
             self.assertEqual([s["rank"] for s in plan["stages"]],
                              [0, 1, 2, 3] * 2 if schedule == "interleaved-zb" else [0, 1, 2, 3, 3, 2, 1, 0])
             seconds[schedule] = plan["step_seconds"]
-        self.assertLessEqual(seconds["v-min"], seconds["zbv"])  # holds less, so recomputes less
+            again[schedule] = sum(rank["again_us"] for rank in plan["ranks"])
+        self.assertLessEqual(again["v-min"], again["zbv"])  # holds less, so recomputes less
+        self.assertLess(seconds["zbv"], seconds["v-min"])  # and idles more
 
     def test_two_directions_and_slices(self):
         def change(problem, **more):
             problem.update(ranks=4, micro_batches=16, **more)
         problem, plan = self.plan(lambda p: change(p, schedule="dualpipe", capacity_gib=[60, 64, 64, 57.2]))
-        self.assertTrue(plan["ranks_are_pairs"] and plan["proved"])
+        self.assertTrue(plan["ranks_are_pairs"])
         self.assertEqual([s["rank"] for s in plan["stages"]], [0, 1, 1, 0])
         self.assertEqual(len(plan["ranks"]), 2)
         self.assertEqual(plan["ranks"][0]["capacity_bytes"], int(57.2 * 2 ** 30))  # the smaller of ranks 0 and 3
@@ -204,28 +207,24 @@ class Split(ToolTest):
             plan = json.loads(self.ok("planner", "split", "--problem", path, "--format", "json").text)
             if "simulated_seconds" in plan:
                 self.assertEqual(done.summary["simulated_s"], f"{plan['simulated_seconds']:.6f}")
-                self.assertIn(f"Simulated {plan['simulated_seconds']:.3f} s", done.text)
+                self.assertEqual(plan["simulated_seconds"], plan["step_seconds"])
+                self.assertIn(f"Step {plan['step_seconds']:.3f} s", done.text)
             else:
-                self.assertNotIn("Simulated", done.text)
+                self.assertNotIn("simulated", done.text)
             return done.text, plan
         # Stages of four layers: the same as the schedule with these times.
         text, plan = ask()
         run = self.ok("pipeline", "simulate", "interleaved", "--ranks", 16, "--chunks", 2, "--micro-batches", 64,
                       "--forward", 80000, "--backward", 160000)
         self.assertAlmostEqual(plan["simulated_seconds"], int(run.summary["makespan"]) * 1e-9, 9)
-        self.assertNotIn("most_on_stage", text)
-        # Little memory: sums over a rank are best with stages that differ, the run is not.
+        # Little memory: a limit on the stages cannot make a run shorter that is itself the shortest found.
         text, plan = ask(capacity_gib=1)
-        self.assertGreater(plan["simulated_seconds"], 1.02 * plan["step_seconds"])
-        self.assertIn('% longer, because stages differ: "most_on_stage": 4 keeps them alike', text)
-        text, alike = ask(capacity_gib=1, most_on_stage=4)
-        self.assertLess(alike["simulated_seconds"], plan["simulated_seconds"])
-        self.assertNotIn("most_on_stage", text)
+        _, alike = ask(capacity_gib=1, most_on_stage=4)
+        self.assertLessEqual(plan["step_seconds"], alike["step_seconds"])
         # What lies beside the layers takes its time, too.
         _, more = ask(last={"time_us": 60})
         self.assertGreater(more["simulated_seconds"], 64 * 60e-6 * 9)
-        # Nothing with one chunk, where the step time says it, or for lists that take long to run.
-        self.assertNotIn("simulated_seconds", ask(chunks=1)[1])
+        # Lists that take long to run are not run.
         self.assertNotIn("simulated_seconds", ask(micro_batches=20000)[1])
 
     def test_infeasible_names_the_stage_and_the_bytes(self):
