@@ -45,7 +45,7 @@ class json_builder : public nlohmann::json_sax<nlohmann::json> {
     constexpr int number_overflow = 406;  // of nlohmann's documented exceptions
     if (why.id == number_overflow) return refuse("a number is too large for 64 bits");
     std::size_t line = 1;
-    for (std::size_t i = 0; i + 1 < position && i < text_.size(); ++i) line += text_[i] == '\n' ? 1 : 0;
+    for (std::size_t i = 0; i + 1 < position && i < text_.size(); ++i) line += text_[i] == '\n' ? 1U : 0U;
     return refuse("not valid JSON near line " + std::to_string(line));
   }
 
