@@ -53,6 +53,11 @@ struct choice {
   friend constexpr bool operator==(const choice&, const choice&) = default;
 };
 
+[[nodiscard]] constexpr std::string_view to_string(choice::kind what) noexcept {
+  constexpr std::string_view names[] = {"start", "step", "buffer"};
+  return names[static_cast<std::size_t>(what)];
+}
+
 /// Why something that stands still does.
 enum class obstacle : std::uint8_t {
   peer,            ///< the other rank has not started its call
@@ -66,6 +71,12 @@ enum class obstacle : std::uint8_t {
   no_record,       ///< nobody records the event
   misfit,          ///< the call that it met there does not fit: `call` of `whom`'s rank, if it was the first to come
 };
+
+[[nodiscard]] constexpr std::string_view to_string(obstacle why) noexcept {
+  constexpr std::string_view names[] = {"peer",         "host", "event",      "communicator", "hardware queue",
+                                        "launch order", "slot", "connection", "no record",    "misfit"};
+  return names[static_cast<std::size_t>(why)];
+}
 
 /// A stream or a host thread of a rank.
 struct place {

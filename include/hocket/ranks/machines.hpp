@@ -58,6 +58,13 @@ inline constexpr rule_source of_one_queue[] = {
      cuda_guide},
     {"slots", "as nccl", nccl_concurrent},
 };
+inline constexpr rule_source of_nccl_lazy[] = {
+    {"connects_on_first_use",
+     "PyTorch makes a communicator when it is first used, for transfers one for each pair of ranks, and its members wait "
+     "for each other there",
+     "https://github.com/NVIDIA/Megatron-LM/pull/5240"},
+    {"slots", "as nccl", nccl_concurrent},
+};
 inline constexpr rule_source of_rccl[] = {
     {"enqueue_returns", "the interface and its rules are NCCL's", "https://rocm.docs.amd.com/projects/rccl/en/latest/"},
     {"slots", "three communicators of one job hang without an order of their own",
@@ -97,6 +104,10 @@ inline constexpr rule_source of_mpi[] = {
 }
 /// The same with CUDA_DEVICE_MAX_CONNECTIONS=1.
 [[nodiscard]] constexpr machine nccl_one_queue() noexcept { return {.hardware_queues = 1, .slots = 1}; }
+/// The same under a framework that makes communicators when they are first used.
+[[nodiscard]] constexpr machine nccl_lazy() noexcept {
+  return {.connects_on_first_use = true, .hardware_queues = 8, .slots = 1};
+}
 /// AMD's library.
 [[nodiscard]] constexpr machine rccl() noexcept { return {.hardware_queues = 4, .slots = 1}; }
 /// Huawei's library, on Ascend.
@@ -116,6 +127,7 @@ inline constexpr named_machine machines[] = {
     {"nccl", nccl(), detail::of_nccl},
     {"nccl-implicit-order", nccl_implicit_order(), detail::of_nccl_implicit},
     {"nccl-one-queue", nccl_one_queue(), detail::of_one_queue},
+    {"nccl-lazy", nccl_lazy(), detail::of_nccl_lazy},
     {"rccl", rccl(), detail::of_rccl},
     {"hccl", hccl(), detail::of_hccl},
     {"gloo", gloo(), detail::of_gloo},
