@@ -196,6 +196,7 @@ set(HOCKET_HEADERS
   hocket/ranks/machines.hpp
   hocket/ranks/op.hpp
   hocket/ranks/program.hpp
+  hocket/ranks/repair.hpp
   hocket/ranks/tell.hpp
   hocket/testing/access_laws.hpp
   hocket/testing/backend_fault_laws.hpp

@@ -20,7 +20,7 @@ namespace ranks = hocket::ranks;
 using json = nlohmann::ordered_json;
 
 struct ranks_options {
-  std::string file, machine = "nccl", out;
+  std::string file, machine = "nccl", out, repaired;
   std::int64_t slots = -1;
 };
 
@@ -90,6 +90,30 @@ void check_ranks(const ranks_options& o) {
   if (a.says != ranks::verdict::safe) throw failure{1, ""};
 }
 
+json as_json(const ranks::repair& fix) {
+  json steps = json::array();
+  for (const ranks::repair_step& s : fix.steps)
+    steps.push_back({{"kind", to_string(s.kind)}, {"ranks", s.ranks}, {"op", s.op}, {"after", s.after}});
+  return steps;
+}
+
+void repair_ranks(const ranks_options& o) {
+  const ranks::program job = read_ranks(o);
+  const ranks::machine m = machine_of(o);
+  const ranks::answer before = value_or_fail(ranks::check(job, m), o.file);
+  if (before.says == ranks::verdict::mismatch)
+    fail(o.file + ": calls do not fit together, and nobody knows which side was meant: " + sentence(job, before));
+  const ranks::repair fix = value_or_fail(ranks::find_repair(job, m), o.file);
+  if (!o.repaired.empty() && fix.repaired) write_file(o.repaired, hocket::text::write_ranks_csv(*fix.repaired));
+  std::string kind(to_string(fix.kind));
+  for (char& c : kind) c = c == ' ' ? '-' : c;
+  const json answer{
+      {"version", 1}, {"verdict", to_string(before.says)}, {"told", sentence(job, fix)}, {"steps", as_json(fix)}};
+  give(o.out, this_run().json ? answer.dump() + "\n" : sentence(job, fix),
+       "repair=" + kind + " steps=" + std::to_string(fix.steps.size()) + " tried=" + std::to_string(fix.tried));
+  if (fix.kind == ranks::repair_kind::not_found) throw failure{1, ""};
+}
+
 // All rules of all machines, one a row, or those of one.
 void list_machines(const ranks_options& o) {
   std::string out = "machine,member,rule,source\n";
@@ -109,17 +133,27 @@ void add_ranks(CLI::App& app) {
   std::vector<std::string> names;
   for (const ranks::named_machine& m : ranks::machines) names.emplace_back(m.name);
 
-  auto o = std::make_shared<ranks_options>();
-  CLI::App* command = parent->add_subcommand("check", "Safe, mismatch, hangs, may hang: with who waits for whom");
-  command->add_option("file", o->file, "CSV of the ops of all ranks (docs/ranks.md), - for standard input")
-      ->required()
-      ->type_name("FILE");
-  command->add_option("--machine", o->machine, "What blocks what")->check(CLI::IsMember(names))->capture_default_str();
-  command->add_option("--slots", o->slots, "Calls that surely run on a device at once (0: any number)")
-      ->check(CLI::Range(0, 1 << 20))
-      ->type_name("N");
-  add_out(*command, o->out);
-  command->callback([o] { check_ranks(*o); });
+  const auto add = [&](const std::string& name, const std::string& what, void (*run)(const ranks_options&)) {
+    auto o = std::make_shared<ranks_options>();
+    CLI::App* command = parent->add_subcommand(name, what);
+    command->add_option("file", o->file, "CSV of the ops of all ranks (docs/ranks.md), - for standard input")
+        ->required()
+        ->type_name("FILE");
+    command->add_option("--machine", o->machine, "What blocks what")
+        ->check(CLI::IsMember(names))
+        ->capture_default_str();
+    command->add_option("--slots", o->slots, "Calls that surely run on a device at once (0: any number)")
+        ->check(CLI::Range(0, 1 << 20))
+        ->type_name("N");
+    if (run == repair_ranks)
+      command->add_option("--repaired", o->repaired, "Write the repaired program to FILE")
+          ->type_name("FILE")
+          ->check(has_folder);
+    add_out(*command, o->out);
+    command->callback([o, run] { run(*o); });
+  };
+  add("check", "Safe, mismatch, hangs, may hang: with who waits for whom", check_ranks);
+  add("repair", "Waits, groups or moves of calls that make a program safe, checked again", repair_ranks);
 
   auto list = std::make_shared<ranks_options>();
   CLI::App* machines = parent->add_subcommand("machines", "The rules of each machine, with their sources, as CSV");

@@ -60,7 +60,8 @@ inline constexpr rule_source of_one_queue[] = {
 };
 inline constexpr rule_source of_nccl_lazy[] = {
     {"connects_on_first_use",
-     "PyTorch makes a communicator when it is first used, for transfers one for each pair of ranks, and its members wait "
+     "PyTorch makes a communicator when it is first used, for transfers one for each pair of ranks, and its members "
+     "wait "
      "for each other there",
      "https://github.com/NVIDIA/Megatron-LM/pull/5240"},
     {"slots", "as nccl", nccl_concurrent},

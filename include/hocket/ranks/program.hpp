@@ -141,6 +141,7 @@ class program {
   const named_groups& groups(communicator_id id) const&& = delete;
   [[nodiscard]] std::string_view name(std::uint32_t number) const& { return names_[number]; }
   std::string_view name(std::uint32_t number) const&& = delete;
+  [[nodiscard]] std::size_t name_count() const noexcept { return names_.size(); }
   /// Its number, or no_id.
   [[nodiscard]] communicator_id find_communicator(std::string_view name) const noexcept {
     for (std::size_t i = 0; i < named_.size(); ++i)

@@ -3,6 +3,7 @@
 #include <hocket/core/printable.hpp>
 #include <hocket/ranks/answer.hpp>
 #include <hocket/ranks/program.hpp>
+#include <hocket/ranks/repair.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -160,6 +161,32 @@ class teller {
   for (std::size_t i = 0; i < a.open.size() && i < shown && a.says == verdict::not_proved; ++i)
     out.append("  open: rank ").append(std::to_string(a.open[i].rank)).append("'s ") +=
         tell.call(a.open[i].rank, a.open[i].op) + " and calls of its other streams\n";
+  return out;
+}
+
+/// What to change, one line each, in the words of a program of ranks.
+[[nodiscard]] inline std::string sentence(const program& job, const repair& fix) {
+  if (fix.kind == repair_kind::none) return "nothing to repair: it is safe\n";
+  if (fix.kind == repair_kind::not_found) return "no repair found\n";
+  std::string out;
+  bool moved = false;
+  for (const repair_step& s : fix.steps) {
+    moved = moved || s.kind == repair_kind::moves;
+    const std::uint32_t r = s.ranks.front();
+    out += "on " + detail::rank_words(s.ranks) + ": ";
+    const auto named = [&](std::uint32_t at) {
+      return moved ? "op " + std::to_string(at) : detail::teller(job).call(r, at);
+    };
+    if (s.kind == repair_kind::moves) {
+      out += "move " + detail::teller(job).call(r, s.op) + (s.after < s.op ? " to before " : " to after ") +
+             detail::teller(job).call(r, s.after) + "\n";
+    } else if (s.kind == repair_kind::waits) {
+      out += "before " + named(s.op) + " let its stream wait for that of " + named(s.after) + "\n";
+    } else {
+      out += "post " + named(s.op) + " to " + named(s.after) + " as one group\n";
+    }
+  }
+  if (moved && fix.steps.back().kind != repair_kind::moves) out += "(numbers of ops after the move)\n";
   return out;
 }
 
