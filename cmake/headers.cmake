@@ -8,6 +8,7 @@ set(HOCKET_HEADERS
   hocket/core/borrowed.hpp
   hocket/core/bytes.hpp
   hocket/core/detail/checked_answer.hpp
+  hocket/core/detail/cycle_search.hpp
   hocket/core/detail/names_member.hpp
   hocket/core/detail/sentences.hpp
   hocket/core/detail/two_words.hpp
@@ -179,6 +180,24 @@ set(HOCKET_HEADERS
   hocket/pipeline/table.hpp
   hocket/pipeline/transfers.hpp
   hocket/pipeline/workspace.hpp
+  hocket/ranks.hpp
+  hocket/ranks/answer.hpp
+  hocket/ranks/check.hpp
+  hocket/ranks/detail/channels.hpp
+  hocket/ranks/detail/explain.hpp
+  hocket/ranks/detail/list_facts.hpp
+  hocket/ranks/detail/matching.hpp
+  hocket/ranks/detail/rank_state.hpp
+  hocket/ranks/detail/run.hpp
+  hocket/ranks/detail/setting.hpp
+  hocket/ranks/detail/timings.hpp
+  hocket/ranks/detail/width.hpp
+  hocket/ranks/machine.hpp
+  hocket/ranks/machines.hpp
+  hocket/ranks/op.hpp
+  hocket/ranks/program.hpp
+  hocket/ranks/repair.hpp
+  hocket/ranks/tell.hpp
   hocket/testing/access_laws.hpp
   hocket/testing/backend_fault_laws.hpp
   hocket/testing/backend_laws.hpp
@@ -203,6 +222,7 @@ set(HOCKET_HEADERS
   hocket/text/graph_dot.hpp
   hocket/text/ops_csv.hpp
   hocket/text/ops_table.hpp
+  hocket/text/ranks_csv.hpp
   hocket/text/samples_csv.hpp
   hocket/text/schedule_csv.hpp
   hocket/text/schedule_jobs.hpp

@@ -36,6 +36,7 @@ module;
 #include <optional>
 #include <queue>
 #include <ratio>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -60,5 +61,6 @@ export extern "C++" {
 #include <hocket/launch/backends/host.hpp>
 #include <hocket/launch/bridges/pipeline.hpp>
 #include <hocket/launch/bridges/tiling.hpp>
+#include <hocket/ranks.hpp>
 #include <hocket/text.hpp>
 }

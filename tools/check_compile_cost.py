@@ -31,7 +31,7 @@ TOLERANCE = 1.05
 HEADERS = {
     "hocket/hocket.hpp": 4, "hocket/planner.hpp": 4, "hocket/launch.hpp": 2.5, "hocket/graph.hpp": 2.5, "hocket/cost.hpp": 2,
     "hocket/pipeline.hpp": 2, "hocket/tiling.hpp": 2, "hocket/text.hpp": 2, "hocket/timeline.hpp": 2, "hocket/curve.hpp": 2,
-    "hocket/core.hpp": 2,
+    "hocket/core.hpp": 2, "hocket/ranks.hpp": 2.5,
 }
 PEERS = ["ranges", "boost/graph/adjacency_list.hpp", "boost/hana.hpp"]
 PROGRAMS = {"every_formula": "every formula of cost evaluated", "proved_schedule": "2,048 actions proved in a static_assert"}

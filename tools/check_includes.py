@@ -26,6 +26,7 @@ DIRECT = {
     "tiling": {"curve", "timeline"},
     "cost": {"curve", "timeline"},
     "launch": {"timeline"},
+    "ranks": {"graph", "timeline"},
     "planner": {"cost", "pipeline", "curve", "graph"},
 }
 COMPONENTS = set(DIRECT) | {"text", "testing", "interop"}

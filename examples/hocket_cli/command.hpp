@@ -68,6 +68,7 @@ void add_graph(CLI::App& app);
 void add_pipeline(CLI::App& app);
 void add_pipeline_compare(CLI::App& group);
 void add_tiling(CLI::App& app);
+void add_ranks(CLI::App& app);
 void add_cost(CLI::App& app);
 void add_planner(CLI::App& app);
 void add_plan(CLI::App& app);

@@ -123,6 +123,7 @@ int main(int argc, char** argv) {
   hocket_cli::add_graph(app);
   hocket_cli::add_pipeline(app);
   hocket_cli::add_tiling(app);
+  hocket_cli::add_ranks(app);
   hocket_cli::add_cost(app);
   hocket_cli::add_planner(app);
   hocket_cli::add_plan(app);

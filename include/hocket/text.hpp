@@ -7,6 +7,7 @@
 #include <hocket/text/graph_dot.hpp>
 #include <hocket/text/ops_csv.hpp>
 #include <hocket/text/ops_table.hpp>
+#include <hocket/text/ranks_csv.hpp>
 #include <hocket/text/samples_csv.hpp>
 #include <hocket/text/schedule_csv.hpp>
 #include <hocket/text/schedule_jobs.hpp>

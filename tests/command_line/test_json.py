@@ -5,7 +5,7 @@ import math
 import re
 import unittest
 
-from harness import CONFIGS, DATA, EXAMPLES, PLAN, TILING, ToolTest, hocket, main
+from harness import CONFIGS, DATA, EXAMPLES, PLAN, ROOT, TILING, ToolTest, hocket, main
 
 LLAMA = EXAMPLES / "llama-2-13b"
 SHAPE = ("--ranks", 4, "--chunks", 2, "--micro-batches", 9)
@@ -66,6 +66,8 @@ class Json(ToolTest):
             ("pipeline", "compare"): ("--ranks", "2,4", "--micro-batches", "4,5"),
             ("pipeline", "search"): ("--ranks", 3, "--micro-batches", 4, "--memory-cap", 3, "--budget", 1000),
             ("tiling", "solve"): ("--problem", TILING), ("tiling", "fit"): ("--samples", samples),
+            ("ranks", "check"): (ROOT / "examples/deadlocks/megatron-lm-865.csv",), ("ranks", "machines"): (),
+            ("ranks", "repair"): (ROOT / "examples/deadlocks/nccl-574.csv",),
             ("cost", "report"): ("--model", CONFIGS / "llama-2-7b.json", "--training", training, "--parallel", parallel),
             ("cost", "fit"): ("--runs", DATA / "published" / "runs.json"),
             ("planner", "split"): ("--problem", LLAMA / "split.json"),

@@ -111,12 +111,20 @@ enum class errc : std::uint16_t {
   not_a_range,
   not_an_alias,
   late_parts,
+  unknown_op,
+  unknown_communicator,
+  peer_out_of_range,
   // planner
   does_not_fit = 700,
   other_ranks,
   layout_lacks,
   layout_count,
   offset_sum,
+  // ranks
+  bad_communicator = 800,
+  empty_communicator,
+  member_twice,
+  bad_rank_op,
 };
 
 /// Why a call failed: a code, up to four offending integers, and the first characters of an offending word.

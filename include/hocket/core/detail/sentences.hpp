@@ -128,11 +128,18 @@ inline constexpr error_sentence error_sentences[] = {
      "line {0}, column {1}: \"{w}\" is no alias: write variable=part, two different numbers below 4294967295"},
     {errc::late_parts,
      "line {0}, column {1}: \"{w}\" comes too late or closes a cycle: variable {2} is a part of another already"},
+    {errc::unknown_op, "line {0}, column {1}: \"{w}\" is no op of a rank, such as all_reduce, send, record or wait"},
+    {errc::unknown_communicator, "line {0}, column {1}: no line before makes a communicator \"{w}\""},
+    {errc::peer_out_of_range, "line {0}: the peer of some of the ranks {w} is no rank"},
     {errc::does_not_fit, "nothing fits: in {w} rank {0} lacks {1} bytes, though every layer keeps as little as it can"},
     {errc::other_ranks, "memory is given for {0} ranks, but the schedule has {1}"},
     {errc::layout_lacks, "the layout has no {w}"},
     {errc::layout_count, "the layout has {0} {w}, but the model has {1}"},
     {errc::offset_sum, "the offsets add up to {0}, but must add up to {1}: {2} layers over {3} stages leave that many"},
+    {errc::bad_communicator, "communicator \"{w}\" has the member {0}, but ranks count from 0 and there are {1}"},
+    {errc::empty_communicator, "communicator \"{w}\" has a group without members"},
+    {errc::member_twice, "rank {0} is twice a member of communicator \"{w}\""},
+    {errc::bad_rank_op, "rank {0}, op {1} of its list: {w}"},
 };
 
 [[nodiscard]] consteval bool error_codes_ascend() noexcept {
