@@ -150,9 +150,12 @@ model_input read_model(const json& config, std::string_view file) {
   model_input out;
   if (auto flat = hocket::hugging_face::read_config(config)) {
     value_or_fail(cost::check(flat->model), file);
-    out = {cost::to_layers(flat->model), std::move(flat->architecture), std::move(flat->assumed)};
+    out = {cost::to_layers(flat->model), std::move(flat->architecture), std::move(flat->assumed), {}};
   } else if (auto read = hocket::hugging_face::read_layers(config)) {
-    out = {std::move(read->layers), std::move(read->architecture), std::move(read->assumed)};
+    out = {std::move(read->layers), std::move(read->architecture), std::move(read->assumed), {}};
+    for (const auto& each : read->encoders)
+      out.encoders.push_back(
+          {each.name, each.architecture, value_or_fail(cost::count_parameters(each.layers), file).total});
   } else {
     fail_to_read(config, file, flat.error(), read.error());
   }

@@ -59,11 +59,17 @@ std::vector<std::string> missing_reshapes(const recompute_lists& lists);
 hocket::cost::recompute_plan read_lists(const recompute_lists& lists, std::span<const hocket::cost::rank_layers> ranks,
                                         const hocket::cost::replay_set& replay);
 
+/// An encoder of a multimodal model: its parameters are none of the language model's.
+struct counted_encoder {
+  std::string name, architecture;
+  std::int64_t parameters = 0;
+};
 /// A published model: its layers, what it is called, and what its config left unsaid.
 struct model_input {
   hocket::cost::layer_list layers;
   std::string architecture;
   std::vector<std::string> assumed;
+  std::vector<counted_encoder> encoders{};  ///< of a multimodal config
 };
 /// Each reader ends the command with one sentence that names the file and the field.
 model_input read_model(const nlohmann::json& config, std::string_view file);
@@ -85,6 +91,8 @@ void need_rates(const machine_input& on, bool has_experts, const hocket::cost::p
 struct report_context {
   std::string title;
   std::vector<std::string> assumed;  ///< defaults the model's config left unsaid
+  std::int64_t router_biases = 0;    ///< of the parameters
+  std::vector<counted_encoder> encoders{};
   std::optional<training_input> training;
   hocket::cost::parallel parallel{};
   hocket::cost::replay_set replay{};

@@ -257,6 +257,10 @@ std::string report_as_text(const cost::report& r, const report_context& context)
   };
   plain("parameters", grouped(r.parameters.total));
   if (r.parameters.active != r.parameters.total) plain("used by one token", grouped(r.parameters.active));
+  if (context.router_biases > 0)
+    plain("without biases of routers", grouped(r.parameters.total - context.router_biases));
+  for (const counted_encoder& each : context.encoders)
+    plain(each.name + " (" + each.architecture + "), apart", grouped(each.parameters));
   if (r.flops) {
     const auto& f = *r.flops;
     plain("tokens per step", grouped(r.tokens_per_step));
@@ -281,7 +285,17 @@ std::string report_as_text(const cost::report& r, const report_context& context)
 
 std::string report_as_json(const cost::report& r, const report_context& context) {
   std::string out = "{\n  \"version\": 1,\n  \"parameters\": {\"total\": " + std::to_string(r.parameters.total) +
-                    ", \"active\": " + std::to_string(r.parameters.active) + ", \"assumed\": [";
+                    ", \"active\": " + std::to_string(r.parameters.active) +
+                    ", \"router_biases\": " + std::to_string(context.router_biases) +
+                    ", \"total_without_router_biases\": " + std::to_string(r.parameters.total - context.router_biases) +
+                    ", \"encoders\": [";
+  for (std::size_t i = 0; i < context.encoders.size(); ++i) {
+    const counted_encoder& each = context.encoders[i];
+    out += (i ? ", " : "") + std::string("{\"name\": ") + json_string(each.name) +
+           ", \"architecture\": " + json_string(each.architecture) + ", \"total\": " + std::to_string(each.parameters) +
+           "}";
+  }
+  out += "], \"assumed\": [";
   for (std::size_t i = 0; i < context.assumed.size(); ++i) out += (i ? ", " : "") + json_string(context.assumed[i]);
   out += "]},\n  \"flops\": ";
   flops_as_json(out, r, context);

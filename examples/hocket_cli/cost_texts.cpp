@@ -13,6 +13,8 @@ cost_answer answer_of(const cost_files& files) {
   cost_answer out;
   out.context.title = name + " (" + model.architecture + ")";
   out.context.assumed = model.assumed;
+  out.context.router_biases = hocket::cost::router_biases(model.layers);
+  out.context.encoders = model.encoders;
   if (files.training)
     out.context.training =
         read_training(files.training->value, model.layers, files.training->name, "", &out.context.lists, true);
