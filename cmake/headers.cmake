@@ -251,6 +251,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/blocks/state_space.hpp
   hocket/cost/device_memory.hpp
   hocket/cost/fit_machine.hpp
+  hocket/cost/fit_parts.hpp
   hocket/cost/formula/batch.hpp
   hocket/cost/formula/derivative.hpp
   hocket/cost/formula/evaluate.hpp
