@@ -202,6 +202,20 @@ planner::model_layout read_hybrid(const std::string& text, cost::layer_list& lis
   list.predictions = {{blocks, modules}};
   return pattern.layout;
 }
+/// A layout in layers of the model as one in the sub-layers of hybrid patterns.
+planner::model_layout in_sub_layers(planner::model_layout layout, const cost::layer_list& whole) {
+  std::vector<std::int64_t> parts;  // of each layer
+  for (const cost::repeated_layer& each : whole.layers)
+    parts.insert(parts.end(), static_cast<std::size_t>(each.count),
+                 static_cast<std::int64_t>(interop::sub_layers_of(each.blocks).size()));
+  auto next = parts.begin();
+  for (planner::layout_stage& stage : layout.stages) {
+    const auto end = next + static_cast<std::ptrdiff_t>(std::min<std::int64_t>(stage.layers, parts.end() - next));
+    stage.layers = std::accumulate(next, end, std::int64_t{0}) + (stage.layers - (end - next));
+    next = end;
+  }
+  return layout;
+}
 /// Megatron-LM's hybrid pattern of a layout.
 std::string as_hybrid(const planner::model_layout& layout, const cost::layer_list& list) {
   const interop::hybrid_pattern out{layout, letters_of(list), letters_of_modules(list)};
@@ -312,7 +326,9 @@ void layout(const options& o) {
     fail("--predictions is " + std::to_string(o.predictions) + ", but " + o.training + " has " +
          std::to_string(t.predictions));
   if (o.predictions > 0) add_predictions(list, o.predictions);
-  if (interop::is_hybrid_pattern(o.layout) || form(o.format) == "hybrid") list = interop::by_sub_layer(list);
+  const cost::layer_list whole = list;
+  const bool by_letter = interop::is_hybrid_pattern(o.layout) || form(o.format) == "hybrid";
+  if (by_letter) list = interop::by_sub_layer(list);
   if (const auto fits = cost::check(list, t.step, p); !fits) fail(o.parallel, fits.error());
   need_rates(*t.on, has_experts(list), p, o.parallel);
   std::optional<planner::model_layout> given;
@@ -320,10 +336,14 @@ void layout(const options& o) {
   const prices x = prices_of(list, t, p, o.training);
   std::optional<cost::device_memory> memory;
   if (o.memory.given()) memory = o.memory.memory();
-  const planner::model_layout found = given ? *given
-                                    : o.layout.empty()
-                                        ? solved(x, list, t, p, memory, o.parallel)
-                                        : value_or_fail(interop::read_layout(o.layout, list.layer_count()), "layout");
+  if (!given && !o.layout.empty()) {
+    given = value_or_fail(interop::read_layout(o.layout, whole.layer_count()), "layout");
+    if (const auto ok = planner::check(*given, p.pp, whole.layer_count(), list.sizes.prediction_heads);
+        !ok && by_letter)
+      fail("layout", ok.error());
+    if (by_letter) given = in_sub_layers(*std::move(given), whole);
+  }
+  const planner::model_layout found = given ? *given : solved(x, list, t, p, memory, o.parallel);
   if (const std::int64_t has = found.prediction_count(); has != list.sizes.prediction_heads)
     fail("layout: has " + std::to_string(has) + " prediction modules, but the model has " +
          std::to_string(list.sizes.prediction_heads) + ": --predictions says how many");
