@@ -14,7 +14,8 @@ namespace hocket_cli {
 namespace {
 
 /// What "search" may stand for; left out as a whole, "parallel" leaves all of them open.
-constexpr const char* open_keys[] = {"tp", "pp", "vp", "cp", "ep", "zero", "recompute", "sequence_parallel", "copies"};
+constexpr const char* open_keys[] = {"tp",    "pp", "vp", "cp", "ep", "etp", "zero", "recompute", "sequence_parallel",
+                                     "copies"};
 
 /// Whether an object of sizes leaves those open that it does not name: it names neither tp, pp nor dp, so that the
 /// layout is not its own.
@@ -32,7 +33,7 @@ void take_open(nlohmann::json& object, const char* key, std::vector<std::string>
 
 /// Experts of a model that has none are no choice.
 bool can_be_open(const plan_input& in, std::string_view key) {
-  return key != "ep" || hocket::cost::has_experts(in.model);
+  return (key != "ep" && key != "etp") || hocket::cost::has_experts(in.model);
 }
 
 bool is_open(const plan_input& in, std::string_view key) {
@@ -67,6 +68,7 @@ hocket::planner::open_sizes open_sizes_of(const plan_input& in) {
           .vp = is_open(in, "vp"),
           .cp = is_open(in, "cp"),
           .ep = is_open(in, "ep"),
+          .etp = is_open(in, "etp"),
           .zero = is_open(in, "zero"),
           .recompute = is_open(in, "recompute"),
           .sequence_parallel = is_open(in, "sequence_parallel"),

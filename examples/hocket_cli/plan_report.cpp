@@ -48,6 +48,7 @@ std::string chosen(const plan_input& in, const step_plan& plan, const std::strin
                         : key == "vp"     ? p.vp
                         : key == "cp"     ? p.cp
                         : key == "ep"     ? p.ep
+                        : key == "etp"    ? p.etp
                         : key == "zero"   ? static_cast<std::int64_t>(p.zero)
                         : key == "copies" ? p.copies
                                           : in.training.micro_batch);
@@ -55,16 +56,14 @@ std::string chosen(const plan_input& in, const step_plan& plan, const std::strin
 
 /// What was not looked at: sizes that the file says, and those that no search here tries.
 std::string held_fixed(const plan_input& in, const step_plan& plan) {
-  const cost::parallel& p = in.parallel;
   const bool with_experts = has_experts(in.model);
   std::string out;
   const auto add = [&](const std::string& what) { out += (out.empty() ? "" : ", ") + what; };
-  for (const char* key : {"tp", "pp", "vp", "cp", "ep", "zero", "sequence_parallel", "copies", "micro_batch"}) {
+  for (const char* key : {"tp", "pp", "vp", "cp", "ep", "etp", "zero", "sequence_parallel", "copies", "micro_batch"}) {
     if (std::find(in.open.begin(), in.open.end(), key) != in.open.end()) continue;
-    if (std::string_view(key) == "ep" && !with_experts) continue;
+    if ((std::string_view(key) == "ep" || std::string_view(key) == "etp") && !with_experts) continue;
     add(std::string(key) + " " + chosen(in, plan, key));
   }
-  if (with_experts) add("etp " + std::to_string(p.etp));
   add("sequences " + std::to_string(in.training.global_batch));
   return out;
 }
@@ -224,6 +223,19 @@ double gib_by_formula(const planner::scored_strategy& x) {
   return static_cast<double>(x.cost.memory.count()) / bytes_per_gib;
 }
 
+/// What is proved of the chosen sizes, in words.
+std::string proof_of(const planner::sizes_answer& sizes, bool splits) {
+  if (sizes.stopped) return "none: stopped, the best until then";
+  if (splits && sizes.without_split > 0)
+    return "none: by their bounds " + std::to_string(sizes.without_split) +
+           " more sizes might be quicker with a split of their own";
+  if (splits)
+    return "by its bound no candidate is quicker with another split; which sizes are candidates is not proved";
+  if (sizes.covered)
+    return "every other that fits by formula does at least this much work on its busiest rank, or was simulated";
+  return "none: others may be quicker than their formula says";
+}
+
 // What the file left open, what was chosen for it, and what it was chosen from.
 void choice_section(std::string& out, const plan_input& in, const step_plan& p) {
   if (!in.sizes) return;
@@ -239,7 +251,9 @@ void choice_section(std::string& out, const plan_input& in, const step_plan& p) 
     line(out, "  split by themselves    %9zu sizes, those quick or lean if all layers are alike; %zu fit",
          in.sizes->planned, in.sizes->planned_that_fit);
   else
-    line(out, "  simulated              %9zu of the fastest; %zu fit", in.sizes->planned, in.sizes->planned_that_fit);
+    line(out, "  simulated              %9zu, the fastest by formula first; %zu fit", in.sizes->planned,
+         in.sizes->planned_that_fit);
+  line(out, "  proof                  %s", proof_of(*in.sizes, in.search_split).c_str());
   if (!c.front.empty())
     line(out, "  all layers alike       %9.3f s with %.2f GiB, by formula", seconds_by_formula(c.front.front()),
          gib_by_formula(c.front.front()));
@@ -272,6 +286,8 @@ nlohmann::ordered_json choice_as_json(const plan_input& in, const step_plan& p) 
   to["bytes"] = static_cast<std::int64_t>(fullest(p).ceiling().num());
   to[in.search_split ? "split_by_themselves" : "simulated"] = in.sizes->planned;
   to[in.search_split ? "splits_that_fit" : "simulated_that_fit"] = in.sizes->planned_that_fit;
+  to["covered"] = in.sizes->covered;
+  to["proof"] = proof_of(*in.sizes, in.search_split);
   if (!c.front.empty()) to["all_layers_alike"] = priced(c.front.front());
   if (!c.front.empty()) to["leanest"] = priced(c.front.back());
   for (const auto& x : c.best_beyond_memory) to["with_more_memory"] = priced(x);

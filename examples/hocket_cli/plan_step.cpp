@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "failure.hpp"
+#include "terminal.hpp"
 
 namespace hocket_cli {
 // NOLINTBEGIN(bugprone-unchecked-optional-access): what is read there, the caller has seen
@@ -103,7 +104,8 @@ void plan_tiles(const plan_input& in, step_plan& out) {
 
 void settle(plan_input& in) {
   if (in.open.empty()) return;
-  in.sizes = value_or_fail(planner::choose_sizes(in, in.open_sizes, in.devices, in.devices_per_node), in.file);
+  const search_guard watch;
+  in.sizes = value_or_fail(planner::choose_sizes(in, in.open_sizes, in.devices, in.devices_per_node, watch), in.file);
   if (!in.sizes->chosen) fail_to_choose(in);
   static_cast<planner::step_problem&>(in) = *in.sizes->chosen;
 }
