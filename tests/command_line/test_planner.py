@@ -524,7 +524,7 @@ class Strategies(ToolTest):
         # Python's lists of words, as recipes write them.
         recipe = '[["embedding"] + ["decoder"] * 5] + [["decoder"] * 5] * 6 + [["decoder"] * 5 + ["loss"]]'
         self.assertEqual(self.ok("planner", "layout", recipe, *files, "--format", "megatron").text.strip(), "Et*5|(t*5|)*6,t*5L")
-        refused('[["embedding", "decoder"], ["encoder", "loss"]]', "no embedding, decoder, mtp or loss, character: 27")
+        refused('[["embedding", "decoder"], ["encoder", "loss"]]', "unknown word of a layout, character: 28")
         # Stages may be empty, and then there may be more of them than layers: only an even split has a layer on each.
         three = {"model_type": "llama", "hidden_size": 512, "num_hidden_layers": 3, "num_attention_heads": 8, "intermediate_size": 1024, "vocab_size": 4096}
         short = ["--model", self.file("three.json", json.dumps(three)), *files[2:4], "--parallel", self.file("six.json", json.dumps({"pp": 6}))]

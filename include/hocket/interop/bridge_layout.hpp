@@ -67,7 +67,7 @@ class layout_expression {
     value out;
     if (const auto ok = sum(out, 0); !ok) return ok.error();
     if (skip(); at_ < text_.size()) return refuse("after the list").error();
-    if (!out.nested) return refuse("a list of words, not of stages").error();
+    if (!out.nested) return refuse("words, not stages").error();
     std::string letters;
     for (const std::string& stage : out.stages) letters += (&stage == &out.stages.front() ? "" : "|") + stage;
     return letters;
@@ -171,7 +171,7 @@ class layout_expression {
     const std::string word = text_.substr(at_ + 1, close - at_ - 1);
     for (const layout_word& each : layout_words)
       if (each.word == word) out.words = each.letter;
-    if (out.words.empty()) return refuse("no embedding, decoder, mtp or loss");
+    if (out.words.empty()) return refuse("unknown word of a layout");
     at_ = close + 1;
     return {};
   }
