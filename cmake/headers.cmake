@@ -258,6 +258,7 @@ set(HOCKET_HEADERS
 set(HOCKET_COST_HEADERS
   hocket/cost.hpp
   hocket/cost/blocks/attention.hpp
+  hocket/cost/blocks/block_indexer.hpp
   hocket/cost/blocks/block_terms.hpp
   hocket/cost/blocks/compressed_attention.hpp
   hocket/cost/blocks/feed_forward.hpp
@@ -270,6 +271,7 @@ set(HOCKET_COST_HEADERS
   hocket/cost/blocks/state_space.hpp
   hocket/cost/device_memory.hpp
   hocket/cost/fit_machine.hpp
+  hocket/cost/fit_parts.hpp
   hocket/cost/formula/batch.hpp
   hocket/cost/formula/derivative.hpp
   hocket/cost/formula/evaluate.hpp
@@ -331,6 +333,8 @@ set(HOCKET_COST_HEADERS
   hocket/cost/model/utilization.hpp
   hocket/cost/report.hpp
   hocket/cost/step_report.hpp
+  hocket/interop/bridge_layout.hpp
+  hocket/interop/hybrid_letters.hpp
   hocket/interop/layout_forms.hpp
   hocket/interop/measured_step.hpp
   hocket/interop/mindspore/collectives.hpp
@@ -414,6 +418,8 @@ set(HOCKET_RANGE_V3_HEADERS
 )
 set(HOCKET_HUGGING_FACE_HEADERS
   hocket/interop/config_fields.hpp
+  hocket/interop/encoder_families.hpp
+  hocket/interop/family_parts.hpp
   hocket/interop/files/cost_answer.hpp
   hocket/interop/files/device_memory_fields.hpp
   hocket/interop/files/file_errors.hpp
@@ -438,6 +444,7 @@ set(HOCKET_HUGGING_FACE_HEADERS
   hocket/interop/hugging_face_layers.hpp
   hocket/interop/layer_families.hpp
   hocket/interop/layer_fields.hpp
+  hocket/interop/recent_families.hpp
   hocket/interop/uniform_families.hpp
 )
 set(HOCKET_BOOST_GRAPH_HEADERS

@@ -3,6 +3,7 @@
 #include "cost_fit.hpp"
 
 #include <hocket/cost/fit_machine.hpp>
+#include <hocket/cost/fit_parts.hpp>
 #include <hocket/cost/machines.hpp>
 #include <hocket/planner/plan/simulated_step.hpp>
 
@@ -27,7 +28,7 @@ using nlohmann::ordered_json;
 
 struct fit_options {
   std::string runs, machine, rates, out;
-  bool by_machine = false;
+  bool by_machine = false, held_out = false;
 };
 
 /// A run of the file with its machine.
@@ -180,6 +181,59 @@ void compare(const fit_options& o, const std::vector<measured_run>& runs) {
   give(o.out, csv, "runs=" + std::to_string(runs.size()) + dense.percent("dense") + mixtures.percent("mixture"));
 }
 
+/// Runs of one family of devices, with their data sheets.
+struct family_runs {
+  std::vector<cost::sheet_step> steps;
+  std::vector<const measured_run*> runs;
+};
+std::map<std::string, family_runs> by_family(const std::vector<measured_run>& runs) {
+  std::map<std::string, family_runs> out;
+  for (const measured_run& run : runs)
+    for (const cost::machines::sheet_of_machine& each : cost::machines::fitted_sheets) {
+      if (!(cost::machines::find(each.key)->rates == run.on.rates)) continue;
+      family_runs& to = out[std::string(each.family)];
+      to.steps.push_back({run.step, each.sheet});
+      to.runs.push_back(&run);
+    }
+  return out;
+}
+
+/// Each model's runs by parts that were fitted to all other models of its family, from the middle of their ranges: the
+/// error that a run of another model has to expect.
+void hold_out(const fit_options& o, const std::vector<measured_run>& runs) {
+  std::string csv = "family,model,runs,mean_error_percent,worst_error_percent,mean_error_of_shipped_percent\n";
+  error_sum dense, mixtures;
+  std::size_t judged = 0;
+  for (const auto& [family, of] : by_family(runs)) {
+    std::map<std::string, std::vector<std::size_t>> by_model;
+    for (std::size_t i = 0; i < of.runs.size(); ++i) by_model[of.runs[i]->model].push_back(i);
+    const bool sends_once = of.runs.front()->on.rates.sends_once;
+    for (const auto& [model, held] : by_model) {
+      std::vector<cost::sheet_step> others;
+      for (std::size_t i = 0; i < of.steps.size(); ++i)
+        if (of.runs[i]->model != model) others.push_back(of.steps[i]);
+      if (others.empty()) continue;
+      const cost::machines::reached_parts parts = cost::fit_parts(others, cost::middle_parts(sends_once));
+      error_sum here, shipped;
+      for (const std::size_t i : held) {
+        const cost::machine on = cost::machines::machine_of(of.steps[i].sheet, parts);
+        const double error =
+            value_or_fail(cost::prediction_error(of.steps[i].step, on, planner::simulated_seconds), o.runs);
+        here.add(error);
+        shipped.add(value_or_fail(
+            cost::prediction_error(of.steps[i].step, of.runs[i]->on.rates, planner::simulated_seconds), o.runs));
+        (has_experts(of.steps[i].step.model) ? mixtures : dense).add(error);
+        ++judged;
+      }
+      csv += in_csv(family) + "," + in_csv(model) + "," + std::to_string(here.runs) + "," +
+             fixed(100 * here.sum / here.runs, 1) + "," + fixed(100 * here.worst, 1) + "," +
+             fixed(100 * shipped.sum / shipped.runs, 1) + "\n";
+    }
+  }
+  if (judged == 0) fail(o.runs + ": no two models ran on one family of devices whose data sheet is known");
+  give(o.out, csv, "held_out_runs=" + std::to_string(judged) + dense.percent("dense") + mixtures.percent("mixture"));
+}
+
 ordered_json machine_as_json(const cost::machine& on, const std::string& name, const std::string& source) {
   ordered_json out{{"name", name}, {"source", source}};
   for (const hocket::interop::machine_number& x : hocket::interop::machine_numbers)
@@ -246,10 +300,15 @@ void add_cost_fit(CLI::App& cost) {
   add_machine(*c, o->machine);
   c->add_option("--rates", o->rates, "what to fit, with commas between: gemm_flops, memory_bytes, links[0], …");
   c->add_flag("--by-machine", o->by_machine, "one line for each machine and kind of model, not for each run");
+  c->add_flag("--hold-out", o->held_out,
+              "one line for each model: its runs by parts of the data sheet that were fitted to the other models");
   add_out(*c, o->out);
   c->callback([o] {
     if (o->by_machine && !o->rates.empty()) throw failure{2, "cost fit: --by-machine prints no fit: leave out --rates"};
+    if (o->held_out && (o->by_machine || !o->rates.empty() || !o->machine.empty()))
+      throw failure{2, "cost fit: --hold-out fits by itself: leave out --by-machine, --rates and --machine"};
     const std::vector<measured_run> runs = read_runs(*o);
+    if (o->held_out) return hold_out(*o, runs);
     o->rates.empty() ? compare(*o, runs) : fit(*o, runs);
   });
 }

@@ -36,20 +36,19 @@ std::uint32_t bar_writer::number_of(const word& w) {
   return at->second;
 }
 
-std::vector<std::int64_t> bar_writer::lane(std::span<const hocket::timeline::span> spans) {
+void bar_writer::add_lane(std::span<const hocket::timeline::span> spans) {
   std::map<std::array<std::int64_t, 3>, std::int64_t> last_micro_batch;
-  std::vector<std::uint32_t> list;
-  list.reserve(spans.size());
   hocket::ticks clock = 0;
   for (const hocket::timeline::span& s : spans) {
     const auto kind = static_cast<std::int64_t>(s.kind);
     std::int64_t& last = last_micro_batch.try_emplace({kind, s.chunk, s.id}, -1).first->second;
-    list.push_back(number_of({s.start - clock, s.finish - s.start, kind, s.chunk, s.id, s.micro_batch - last}));
+    list_.push_back(number_of({s.start - clock, s.finish - s.start, kind, s.chunk, s.id, s.micro_batch - last}));
     last = s.micro_batch;
     clock = s.finish;
   }
-  return shortened(list);
 }
+
+std::vector<std::int64_t> bar_writer::lanes() const { return shortened(list_); }
 
 nlohmann::ordered_json bar_writer::words() const { return words_; }
 

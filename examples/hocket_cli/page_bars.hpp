@@ -19,12 +19,15 @@ namespace hocket_cli {
 ///                                            step: its micro-batch less that of the last bar of the same kind, chunk
 ///                                            and id on its lane, which is -1 at first
 ///
-/// A lane is a list of numbers of words. A negative number -n and the number behind it, b, stand for n words in a row,
-/// each the one that is b before it: what 1F1B does again and again takes two numbers, however long it does it.
+/// All lanes, one after the other, are a list of numbers of words. A negative number -n and the number after it, b, stand
+/// for n words in a row, each the one that is b before it. So what 1F1B does again and again takes two numbers, however
+/// long it does it. A rank that runs what the one before it runs takes few, too.
 class bar_writer {
  public:
-  /// The bars of the next lane. @param spans  of that lane, by start. O(s log s).
-  std::vector<std::int64_t> lane(std::span<const hocket::timeline::span> spans);
+  /// Adds the bars of the next lane. @param spans  of that lane, by start. O(s log s).
+  void add_lane(std::span<const hocket::timeline::span> spans);
+  /// The list of all lanes so far. O(s log s).
+  [[nodiscard]] std::vector<std::int64_t> lanes() const;
   /// All words so far.
   [[nodiscard]] nlohmann::ordered_json words() const;
 
@@ -34,6 +37,7 @@ class bar_writer {
 
   std::map<word, std::uint32_t> known_;
   std::vector<word> words_;
+  std::vector<std::uint32_t> list_;
 };
 
 }  // namespace hocket_cli

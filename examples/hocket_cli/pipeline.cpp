@@ -291,10 +291,16 @@ void draw(const options& o) {
     if (o.schedule == "interleaved") title += " · groups " + o.groups.value_or("balanced");
     const std::string format = form(o.format);
     const bool trace = format == "trace" || format == "json";  // a trace is JSON
+    const hocket::svg_options as_svg{.title = title};
+    const hocket::chrome_trace_options as_trace{.process = title};
+    const std::string left_out = trace             ? left_out_of_chrome_trace(drawn, as_trace)
+                               : format == "ascii" ? std::string()
+                                                   : left_out_of_svg(drawn, as_svg);
+    if (!left_out.empty()) std::fprintf(stderr, "the picture is not whole: %s\n", left_out.c_str());
     give(o.out,
-         trace               ? hocket::to_chrome_trace(drawn, {.process = title})
+         trace               ? to_chrome_trace(drawn, as_trace)
          : format == "ascii" ? hocket::to_ascii(drawn, {.curve_rows = 2})
-                             : hocket::to_svg(drawn, {.title = title}),
+                             : to_svg(drawn, as_svg),
          summary_of(o, plan, ran));
   });
 }

@@ -166,7 +166,9 @@ void choice_section(std::string& out, const plan_input& in, const step_plan& p) 
     line(out, "  split by themselves    %9zu sizes, those quick or lean if all layers are alike; %zu fit",
          in.sizes->planned, in.sizes->planned_that_fit);
   else
-    line(out, "  simulated              %9zu of the fastest; %zu fit", in.sizes->planned, in.sizes->planned_that_fit);
+    line(out, "  simulated              %9zu, the fastest by formula first; %zu fit", in.sizes->planned,
+         in.sizes->planned_that_fit);
+  line(out, "  proof                  %s", proof_of(*in.sizes, in.search_split).c_str());
   if (!c.front.empty())
     line(out, "  all layers alike       %9.3f s with %.2f GiB, by formula", seconds_by_formula(c.front.front()),
          gib_by_formula(c.front.front()));

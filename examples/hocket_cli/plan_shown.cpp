@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Timelines as the page gets them: some lanes of very many, and each of their bars.
+// Timelines as the page gets them: all lanes and each of their bars, some lanes of what repeats itself too little.
 #include <hocket/timeline/detail/evenly_spaced.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "page_bars.hpp"
@@ -15,8 +16,8 @@ namespace {
 using nlohmann::ordered_json;
 using span = hocket::timeline::span;
 
-// What a screen and a page of a megabyte have room for.
-constexpr std::size_t most_lanes = 64, most_moments = 9'600;
+// What a screen and a page of a megabyte have room for: lanes where all of them are too much, and numbers of all lanes.
+constexpr std::size_t most_lanes = 64, most_moments = 9'600, most_numbers = 100'000;
 
 /// The first lane, the last, and others evenly between them.
 std::vector<std::uint32_t> shown_lanes(std::size_t count) { return hocket::detail::evenly_spaced(count, most_lanes); }
@@ -33,7 +34,7 @@ std::vector<std::vector<T>> by_lane(std::span<const T> all, std::size_t lanes, B
 }  // namespace
 
 ordered_json timeline_as_json(const hocket::timeline& t) {
-  const auto lanes = shown_lanes(t.lane_count());
+  auto lanes = shown_lanes(t.lane_count());
   const auto spans = by_lane(t.spans(), t.lane_count(), [](const span& a, const span& b) {
     return a.start != b.start ? a.start < b.start : a.finish < b.finish;
   });
@@ -45,9 +46,20 @@ ordered_json timeline_as_json(const hocket::timeline& t) {
     out["kinds"].push_back(to_string(static_cast<hocket::activity>(k)));
   for (const auto& m : t.marks()) out["marks"].push_back({{"at", m.at}, {"label", std::string_view(m.label)}});
   bar_writer writer;
+  for (const auto& lane : spans) writer.add_lane(lane);
+  std::vector<std::int64_t> bars = writer.lanes();
+  if (bars.size() > most_numbers && lanes.size() < spans.size()) {
+    writer = {};
+    for (const std::uint32_t lane : lanes) writer.add_lane(spans[lane]);
+    bars = writer.lanes();
+  } else {
+    lanes.resize(spans.size());
+    std::iota(lanes.begin(), lanes.end(), 0U);
+  }
   for (const std::uint32_t lane : lanes)
-    out["lanes"].push_back({{"name", t.lane_name(lane)}, {"number", lane}, {"bars", writer.lane(spans[lane])}});
+    out["lanes"].push_back({{"name", t.lane_name(lane)}, {"number", lane}, {"bars", spans[lane].size()}});
   out["words"] = writer.words();
+  out["lane_bars"] = std::move(bars);
   return out;
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "cost_input.hpp"
+#include "terminal.hpp"
 
 namespace hocket_cli {
 
@@ -27,7 +28,10 @@ using hocket::planner::compared_schedule, hocket::planner::planned_change, hocke
 plan_input read_plan_file(const std::string& file, const std::string& machine = "");
 
 /// Chooses what the file leaves open. Ends the command if nothing is possible or fits.
-inline void settle(plan_input& in) { hocket::interop::choose_open_sizes(in, command_errors()); }
+inline void settle(plan_input& in) {
+  const search_guard watch;
+  hocket::interop::choose_open_sizes(in, command_errors(), watch);
+}
 inline step_plan plan_step(const plan_input& in) { return hocket::interop::answer_of(in, command_errors()); }
 inline schedule_comparison compare_schedules(const plan_input& in) {
   return value_or_fail(hocket::planner::compare_schedules(in), in.file);

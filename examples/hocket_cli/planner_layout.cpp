@@ -2,6 +2,7 @@
 // `hocket planner layout`: what stands on which stage, as frameworks write it: read, checked, priced, or solved for.
 #include <hocket/cost/model/list_time.hpp>
 #include <hocket/cost/model/uniform_list.hpp>
+#include <hocket/interop/hybrid_letters.hpp>
 #include <hocket/interop/layout_forms.hpp>
 
 #include <algorithm>
@@ -153,42 +154,21 @@ std::vector<double> peaks_of(const cost::layer_list& list, const planner::model_
   return bytes;
 }
 
-/// The letter of a layer in Megatron-LM's hybrid patterns; nothing for one of several blocks.
-std::optional<char> letter_of(const cost::layer_blocks& blocks) {
-  std::optional<char> letter;
-  for (const cost::block& b : blocks) {
-    const char one = std::holds_alternative<cost::mamba2>(b.what) || std::holds_alternative<cost::mamba>(b.what) ? 'M'
-                   : std::holds_alternative<cost::gated_delta>(b.what)                                           ? 'G'
-                   : std::holds_alternative<cost::attention>(b.what)                                             ? '*'
-                   : std::holds_alternative<cost::feed_forward>(b.what)                                          ? '-'
-                   : std::holds_alternative<cost::mixture>(b.what)                                               ? 'E'
-                   : std::holds_alternative<cost::norms>(b.what)                                                 ? ' '
-                                                                                                                 : '?';
-    if (one == ' ') continue;
-    if (letter || one == '?') return std::nullopt;
-    letter = one;
-  }
-  return letter;
-}
 /// The letters of all layers. Ends the command at a layer that has none.
 std::string letters_of(const cost::layer_list& list) {
-  std::string out;
-  for (const cost::repeated_layer& each : list.layers) {
-    const auto letter = letter_of(each.blocks);
-    if (!letter)
-      fail("layout: layer " + std::to_string(out.size()) +
-           " has no letter in hybrid patterns, which are for layers of one block each: Mamba, gated delta net, "
-           "attention, FFN or experts");
-    out.append(static_cast<std::size_t>(each.count), *letter);
-  }
-  return out;
+  const auto letters = interop::letters_of(list);
+  if (!letters)
+    fail("layout: layer " + std::to_string(letters.error().values[0]) +
+         " has no letters in hybrid patterns, which are for Mamba, gated delta nets, attention, FFNs and experts, "
+         "each after a norm of its own");
+  return *letters;
 }
 /// The letters of a prediction module; empty if there is none.
 std::string letters_of_modules(const cost::layer_list& list) {
   std::string out;
   if (list.predictions.empty()) return out;
-  for (const cost::block& b : list.predictions.front().blocks)
-    if (const auto letter = letter_of({b})) out += *letter;
+  for (const char letter : interop::letters_of(list.predictions.front().blocks))
+    if (letter != '?') out += letter;
   return out;
 }
 /// Megatron-LM's hybrid pattern, which must be the model's; its modules become those of a model that has none.
@@ -210,8 +190,9 @@ planner::model_layout read_hybrid(const std::string& text, cost::layer_list& lis
   }
   cost::layer_blocks blocks;
   for (const char letter : pattern.prediction) {
-    const auto same = std::find_if(list.layers.begin(), list.layers.end(),
-                                   [&](const cost::repeated_layer& x) { return letter_of(x.blocks) == letter; });
+    const auto same = std::find_if(list.layers.begin(), list.layers.end(), [&](const cost::repeated_layer& x) {
+      return interop::letters_of(x.blocks) == std::string(1, letter);
+    });
     if (same == list.layers.end())
       fail("layout: prediction modules have layers " + std::string(1, letter) + ", but the model has none");
     blocks.insert(blocks.end(), same->blocks.begin(), same->blocks.end());
@@ -219,6 +200,20 @@ planner::model_layout read_hybrid(const std::string& text, cost::layer_list& lis
   list.sizes.prediction_heads = modules;
   list.predictions = {{blocks, modules}};
   return pattern.layout;
+}
+/// A layout in layers of the model as one in the sub-layers of hybrid patterns.
+planner::model_layout in_sub_layers(planner::model_layout layout, const cost::layer_list& whole) {
+  std::vector<std::int64_t> parts;  // of each layer
+  for (const cost::repeated_layer& each : whole.layers)
+    parts.insert(parts.end(), static_cast<std::size_t>(each.count),
+                 static_cast<std::int64_t>(interop::sub_layers_of(each.blocks).size()));
+  auto next = parts.begin();
+  for (planner::layout_stage& stage : layout.stages) {
+    const auto end = next + static_cast<std::ptrdiff_t>(std::min<std::int64_t>(stage.layers, parts.end() - next));
+    stage.layers = std::accumulate(next, end, std::int64_t{0}) + (stage.layers - (end - next));
+    next = end;
+  }
+  return layout;
 }
 /// Megatron-LM's hybrid pattern of a layout.
 std::string as_hybrid(const planner::model_layout& layout, const cost::layer_list& list) {
@@ -315,6 +310,7 @@ std::string written(const planner::model_layout& layout, const cost::layer_list&
   if (format == "megatron") return interop::write_megatron_layout(layout) + "\n";
   if (format == "hybrid") return as_hybrid(layout, list) + "\n";
   if (format == "mindformers") return as_offsets(layout, bytes.size(), "layout");
+  if (format == "bridge") return nlohmann::json(interop::write_bridge_layout(layout)).dump() + "\n";
   return nlohmann::json(value_or_fail(interop::write_modules(layout), "layout")).dump() + "\n";
 }
 
@@ -329,6 +325,9 @@ void layout(const options& o) {
     fail("--predictions is " + std::to_string(o.predictions) + ", but " + o.training + " has " +
          std::to_string(t.predictions));
   if (o.predictions > 0) add_predictions(list, o.predictions);
+  const cost::layer_list whole = list;
+  const bool by_letter = interop::is_hybrid_pattern(o.layout) || form(o.format) == "hybrid";
+  if (by_letter) list = interop::by_sub_layer(list);
   if (const auto fits = cost::check(list, t.step, p); !fits) fail(o.parallel, fits.error());
   need_rates(*t.on, has_experts(list), p, o.parallel);
   std::optional<planner::model_layout> given;
@@ -336,10 +335,14 @@ void layout(const options& o) {
   const prices x = prices_of(list, t, p, o.training);
   std::optional<cost::device_memory> memory;
   if (o.memory.given()) memory = o.memory.memory();
-  const planner::model_layout found = given ? *given
-                                    : o.layout.empty()
-                                        ? solved(x, list, t, p, memory, o.parallel)
-                                        : value_or_fail(interop::read_layout(o.layout, list.layer_count()), "layout");
+  if (!given && !o.layout.empty()) {
+    given = value_or_fail(interop::read_layout(o.layout, whole.layer_count()), "layout");
+    if (const auto ok = planner::check(*given, p.pp, whole.layer_count(), list.sizes.prediction_heads);
+        !ok && by_letter)
+      fail("layout", ok.error());
+    if (by_letter) given = in_sub_layers(*std::move(given), whole);
+  }
+  const planner::model_layout found = given ? *given : solved(x, list, t, p, memory, o.parallel);
   if (const std::int64_t has = found.prediction_count(); has != list.sizes.prediction_heads)
     fail("layout: has " + std::to_string(has) + " prediction modules, but the model has " +
          std::to_string(list.sizes.prediction_heads) + ": --predictions says how many");
@@ -371,8 +374,8 @@ void add_planner_layout(CLI::App& planner_command) {
       "layout",
       "What stands on which pipeline stage: Megatron, MindFormers or torchtitan's form, priced or solved for");
   c->add_option("layout", o->layout,
-                "Et*3|(tt|)*29,m|L, a hybrid pattern M-M-|M-M*-/MM/MM, or MindFormers' offset or torchtitan's "
-                "module_fqns_per_model_part, as YAML or JSON with or "
+                "Et*3|(tt|)*29,m|L, a hybrid pattern M-M-|M-M*-/MM/MM, or MindFormers' offset, torchtitan's "
+                "module_fqns_per_model_part or Megatron-Bridge's list of words, as YAML or JSON with or "
                 "without its name; without a layout the one "
                 "with the fastest slowest stage is found")
       ->type_name("LAYOUT");
@@ -386,8 +389,9 @@ void add_planner_layout(CLI::App& planner_command) {
       ->check(CLI::Range(0, 64));
   add_memory(*c, o->memory, "Memory of a device: only layouts that fit by 1F1B, with one chunk a rank (not looked at)");
   c->add_option("--format", o->format,
-                "text (the default), json, megatron, hybrid (letters of layers), mindformers or torchtitan")
-      ->check(CLI::IsMember({"text", "json", "megatron", "hybrid", "mindformers", "torchtitan"}));
+                "text (the default), json, megatron, hybrid (letters of layers), mindformers, torchtitan or bridge "
+                "(lists of words)")
+      ->check(CLI::IsMember({"text", "json", "megatron", "hybrid", "mindformers", "torchtitan", "bridge"}));
   add_out(*c, o->out);
   c->callback([o] { layout(*o); });
 }

@@ -4,6 +4,8 @@
 #include <hocket/timeline/svg.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <iterator>
 #include <memory>
@@ -16,6 +18,7 @@
 #include "cost_input.hpp"
 #include "json_fields.hpp"
 #include "planner.hpp"
+#include "terminal.hpp"
 
 namespace hocket_cli {
 namespace {
@@ -24,7 +27,7 @@ namespace planner = hocket::planner;
 namespace cost = hocket::cost;
 
 struct options {
-  std::string model, training, cluster, machine, format = "text", out, devices;
+  std::string model, training, cluster, machine, format = "text", out, devices, compare;
   std::size_t top = 12;
 };
 
@@ -83,8 +86,8 @@ question read_cluster(const std::string& file, const std::string& machine) {
   else if (v.has("machine")) q.on.rates = read_machine(v.at("machine"), file, "").rates;
   else q.on.rates = read_rates(v);
   if (!v.has("space")) return q;
-  const json_object s =
-      v.object("space", {"tensor", "context", "expert", "chunks", "micro_batches", "copies", "zero", "zero_bubble"});
+  const json_object s = v.object("space", {"tensor", "context", "expert", "expert_tensor", "chunks", "micro_batches",
+                                           "copies", "zero", "zero_bubble"});
   const auto sizes = [&](const char* key, std::vector<std::int64_t>& list, std::int64_t least = 1,
                          std::int64_t most = 1'000'000) {
     if (!s.has(key)) return;
@@ -95,6 +98,7 @@ question read_cluster(const std::string& file, const std::string& machine) {
   sizes("tensor", q.space.tensor);
   sizes("context", q.space.context);
   sizes("expert", q.space.expert);
+  sizes("expert_tensor", q.space.expert_tensor);
   sizes("chunks", q.space.chunks);
   sizes("micro_batches", q.space.micro_batches);
   sizes("copies", q.space.copies);
@@ -129,6 +133,7 @@ nlohmann::json as_json(const planner::scored_strategy& x, double tokens) {
           {"vp", p.vp},
           {"dp", p.dp},
           {"ep", p.ep},
+          {"etp", p.etp},
           {"zero", static_cast<int>(p.zero)},
           {"micro_batch", x.of.micro_batch},
           {"sequence_parallel", p.sequence_parallel},
@@ -305,14 +310,58 @@ void search_counts(const options& o, const model_input& model, const training_in
            " fewest_devices=" + std::to_string(report.front.front().devices));
 }
 
-std::string report_as_json(const planner::strategy_plan& report, double tokens) {
+/// A layout that is given, among all strategies.
+struct compared_layout {
+  planner::scored_strategy layout;  ///< simulated
+  bool fits = false;
+  std::int64_t rank = 0;  ///< among those that fit, by formula
+};
+compared_layout compare_with(const options& o, planner::strategy_problem& problem, const cost::training& t) {
+  compared_layout out;
+  out.layout.of.how = read_parallel(read_json_file(o.compare), o.compare);
+  out.layout.of.micro_batch = t.micro_batch;
+  if (const std::int64_t has = out.layout.of.how.devices(); has != problem.cluster.devices)
+    fail(o.compare + ": is of " + std::to_string(has) + " devices, but " + o.cluster + " has " +
+         std::to_string(problem.cluster.devices));
+  const planner::step_problem q = planner::step_of(problem, out.layout.of);
+  const auto plan = value_or_fail(planner::plan_step(q, {.record = false}), o.compare);
+  planner::strategy_cost& cost = out.layout.cost;
+  cost = value_or_fail(planner::price_of_strategy(problem, out.layout.of), o.compare);
+  problem.compared = cost.step;
+  cost.step = std::chrono::nanoseconds(std::llround(plan.step->step_time().count() * 1e9));
+  cost.memory = planner::detail::bytes_up(plan.fullest().peak.total_bytes());
+  out.fits = plan.fits(q.memory);
+  return out;
+}
+
+/// What is proved of the first of a front, in words.
+std::string proof_of(const planner::strategy_plan& report) {
+  if (report.stopped) return "Stopped: the best until then.";
+  const std::int64_t open = planner::possibly_quicker(report);
+  if (open == 0)
+    return "No other that fits by formula is quicker than the first: each does at least its time of work on its "
+           "busiest "
+           "rank.";
+  return std::to_string(open) + (report.by_least.size() < planner::most_by_least ? "" : " or more") +
+         " others might be quicker than the first by what their busiest rank does alone.";
+}
+
+std::string report_as_json(const planner::strategy_plan& report, double tokens,
+                           const std::optional<compared_layout>& given) {
   nlohmann::json out = {
       {"version", 1},
       {"named", report.named},
       {"evaluated", report.evaluated},
       {"fitting", report.fitting},
       {"simulated", planner::most_kept},
-      {"certificate", "every named strategy is priced by formula or rejected with a reason; the front is simulated"}};
+      {"certificate", "every named strategy is priced by formula or rejected with a reason; the front is simulated"},
+      {"proof", proof_of(report)}};
+  if (given) {
+    out["compared"] = as_json(given->layout, tokens);
+    out["compared"]["fits"] = given->fits;
+    out["compared"]["rank"] = given->rank;
+    out["compared"]["of_best"] = seconds_of(given->layout) / seconds_of(report.front.front());
+  }
   for (const auto& x : report.front) out["front"].push_back(as_json(x, tokens));
   for (const auto& x : report.best_beyond_memory) out["fastest_that_does_not_fit"] = as_json(x, tokens);
   for (std::size_t i = 0; i < planner::rejection_count; ++i)
@@ -321,7 +370,7 @@ std::string report_as_json(const planner::strategy_plan& report, double tokens) 
 }
 
 std::string report_as_text(const planner::strategy_plan& report, double tokens, const std::string& title,
-                           std::size_t top) {
+                           std::size_t top, const std::optional<compared_layout>& given) {
   std::string why = "Rejected\n";
   for (std::size_t i = 0; i < planner::rejection_count; ++i) {
     char line[160];
@@ -336,10 +385,18 @@ std::string report_as_text(const planner::strategy_plan& report, double tokens, 
   text += left_out(report.front.size(), top);
   for (const auto& x : report.best_beyond_memory)
     text += "\nFastest of those that do not fit\n" + head + line_of(x, tokens);
+  if (given) {
+    char line[160];
+    std::snprintf(line, sizeof line,
+                  "\nGiven: number %lld of those that fit, by formula; simulated %.3f x the first%s\n",
+                  static_cast<long long>(given->rank), seconds_of(given->layout) / seconds_of(report.front.front()),
+                  given->fits ? "" : "; it does not fit");
+    text += line + head + line_of(given->layout, tokens);
+  }
   text += "\n" + why + "\n" + std::to_string(report.named) + " named, " + std::to_string(report.evaluated) +
           " evaluated, " + std::to_string(report.fitting) +
           " fit by formula. Each is priced by formula or rejected; the front and the " +
-          std::to_string(planner::most_kept) + " fastest are simulated.\n";
+          std::to_string(planner::most_kept) + " fastest are simulated.\n" + proof_of(report) + "\n";
   return text;
 }
 
@@ -352,8 +409,18 @@ void search(const options& o) {
     fail(o.training + ": \"precision\" is " + std::string(to_string(training.step.precision)) +
          ", for which the machine has no rate");
   if (!o.devices.empty()) return search_counts(o, model, training, q);
-  const planner::strategy_problem problem = problem_of(o, model, training, q);
-  const auto report = planner::with_simulated_front(problem, value_or_fail(planner::solve(problem), files_of(o)));
+  planner::strategy_problem problem = problem_of(o, model, training, q);
+  std::optional<compared_layout> given;
+  if (!o.compare.empty()) given = compare_with(o, problem, training.step);
+  const auto searched = [&] {
+    const search_guard watch;
+    auto plan = value_or_fail(planner::solve(problem, planner::held_in_closed_form{}, watch), files_of(o));
+    plan = planner::with_simulated_front(problem, std::move(plan), watch);
+    plan.stopped = plan.stopped || search_guard::interrupted();
+    return plan;
+  };
+  const planner::strategy_plan report = searched();
+  if (given) given->rank = report.faster + 1;
   if (report.named == 0)
     fail(o.cluster + ": no sizes of \"space.tensor\" and \"space.context\" divide the " + std::to_string(q.on.devices) +
          " devices");
@@ -380,8 +447,8 @@ void search(const options& o) {
   const std::string format = form(o.format);
   give(o.out,
        format == "svg"    ? as_svg({{q.on.devices, report.front}}, q.on.memory, title)
-       : format == "json" ? report_as_json(report, tokens)
-                          : report_as_text(report, tokens, title, o.top),
+       : format == "json" ? report_as_json(report, tokens, given)
+                          : report_as_text(report, tokens, title, o.top, given),
        line);
 }
 
@@ -397,9 +464,14 @@ void add_planner_search(CLI::App& planner_command) {
       ->required()
       ->type_name("FILE");
   add_machine(*c, o->machine);
-  c->add_option("--devices", o->devices,
-                "Compare numbers of devices: a list such as 4,8,16, or up-to for powers of two up to the cluster")
-      ->type_name("LIST");
+  CLI::Option* several =
+      c->add_option("--devices", o->devices,
+                    "Compare numbers of devices: a list such as 4,8,16, or up-to for powers of two up to the cluster");
+  several->type_name("LIST");
+  c->add_option("--compare", o->compare,
+                "Parallel JSON of a layout: where it stands among all, and how far from the best")
+      ->type_name("FILE")
+      ->excludes(several);
   c->add_option("--top", o->top, "Lines of the front in the text (12)")->type_name("N")->check(CLI::Range(1, 1000));
   c->add_option("--format", o->format, "text (the default), json or svg (the Pareto front)")
       ->check(CLI::IsMember({"text", "json", "svg"}));

@@ -34,13 +34,20 @@ void draw(const ascend::profile& p, const profile_question& q) {
   const auto ms = [](ascend::nanoseconds t) { return fixed(static_cast<double>(t.count()) / 1e6, 2) + " ms"; };
   const std::string words = ms(b.span) + ": computing " + ms(b.computing) + ", exposed communication " + ms(b.exposed) +
                             ", nothing runs " + ms(b.idle);
-  if (!q.svg.empty())
-    write_file(
-        q.svg,
-        hocket::to_svg(
-            drawn, {.title = q.files.front(), .subtitle = words, .seconds = true, .shade = "layer", .names = names}));
-  if (!q.trace.empty())
-    write_file(q.trace, hocket::to_chrome_trace(drawn, {.process = q.files.front(), .names = names}));
+  const auto say = [](const std::string& file, const std::string& left_out) {
+    if (!left_out.empty()) std::fprintf(stderr, "%s is not whole: %s\n", file.c_str(), left_out.c_str());
+  };
+  if (!q.svg.empty()) {
+    const hocket::svg_options as_svg{
+        .title = q.files.front(), .subtitle = words, .seconds = true, .shade = "layer", .names = names};
+    write_file(q.svg, to_svg(drawn, as_svg));
+    say(q.svg, left_out_of_svg(drawn, as_svg));
+  }
+  if (!q.trace.empty()) {
+    const hocket::chrome_trace_options as_trace{.process = q.files.front(), .names = names};
+    write_file(q.trace, to_chrome_trace(drawn, as_trace));
+    say(q.trace, left_out_of_chrome_trace(drawn, as_trace));
+  }
 }
 
 void only_step(ascend::profile& p, std::int64_t step) {

@@ -7,7 +7,7 @@ import re
 import unittest
 import xml.etree.ElementTree
 
-from harness import DATA, ToolTest, main
+from harness import DATA, ToolTest, hocket, main
 
 PIPELINE = DATA / "pipeline"
 NAMES = ("gpipe", "1f1b", "eager-1f1b", "interleaved", "looped-bfs", "zb-h1", "zb-h2", "interleaved-zb")
@@ -461,6 +461,16 @@ class Draw(ToolTest):
                 self.assertLessEqual(before, after)
 
     def test_ascii_is_ascii_with_a_line_for_each_rank(self):
+        # A picture that leaves something out says so, not in the file alone.
+        large = ["pipeline", "draw", "1f1b", "--ranks", 64, "--micro-batches", 300]
+        for form, begins in (("svg", "38400 bars on 64 lanes are more than 30000"), ("ascii", None)):
+            done = hocket(*large, "--format", form)
+            self.assertEqual(done.code, 0)
+            said = [line for line in done.err.splitlines() if line.startswith("the picture is not whole: ")]
+            self.assertEqual(len(said), begins is not None)
+            if begins:
+                self.assertIn(begins, said[0])
+                self.assertIn(said[0].removeprefix("the picture is not whole: "), done.text)
         done = self.ok("pipeline", "draw", "1f1b", "--ranks", 4, "--micro-batches", 8, "--format", "ascii")
         self.assertTrue(done.out.isascii())
         self.assertGreaterEqual(done.text.count("\n"), 4)

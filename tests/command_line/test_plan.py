@@ -199,7 +199,7 @@ class Plan(ToolTest):
         refuse(1, "training.machine", lambda v: v["training"].pop("machine"))
         refuse(2, "parallel.dp", lambda v: v["parallel"].update(dp=2))
         refuse(3, "more memory", lambda v: v["cluster"].update(memory_gib=3))
-        refuse(4, "parallel.etp", lambda v: v["parallel"].update(etp="search"))
+        refuse(4, "parallel.etp", lambda v: v["parallel"].update(etp="find"))
         refuse(7, "divides the 16 devices and has \"pipeline.micro_batches\" 9", lambda v: v["parallel"].update(pp=3))
         refuse(5, "devices_per_node", lambda v: v["cluster"].update(devices_per_node=0))
         refuse(6, "tensor_bytes", lambda v: v["training"].update(machine={

@@ -436,10 +436,10 @@ class Strategies(ToolTest):
         self.assertLessEqual(float(found.summary["slowest_stage_us"]), slowest("E(t*5|)*7,t*5L"))
         self.assertLess(float(found.summary["slowest_stage_us"]), slowest("E(t*5|)*6,t*4|t*6L"))
         self.assertTrue(self.ok("planner", "layout", layout, *files).text.startswith(f"layout {layout}\n"))
-        for form in ("mindformers", "torchtitan"):  # each form is read as it is printed
+        for form in ("mindformers", "torchtitan", "bridge"):  # each form is read as it is printed
             text = self.ok("planner", "layout", layout, *files, "--format", form).text
             alone = text.strip().removeprefix("offset: ")
-            name = "offset" if form == "mindformers" else "module_fqns_per_model_part"
+            name = {"mindformers": "offset", "torchtitan": "module_fqns_per_model_part", "bridge": "pipeline_model_parallel_layout"}[form]
             for given in (text, alone, f"{name}: {alone}", json.dumps({name: json.loads(alone)})):
                 again = self.ok("planner", "layout", given, *files, "--format", "megatron")
                 self.assertEqual((again.text.strip(), again.summary), (layout, found.summary))
@@ -511,7 +511,19 @@ class Strategies(ToolTest):
         # A wrong letter is named with its place, whatever else stands there.
         for at, wrong in ((1, "X"), (len(pattern) - 1, "q"), (2, "t")):
             self.refused("planner", "layout", pattern[:at] + wrong + pattern[at + 1:], *common, says=f"layout: {wrong} at character: {at} is not allowed here")
-        self.refused("planner", "layout", "M-|M", *files, says="layout: layer 0 has no letter in hybrid patterns")
+        self.refused("planner", "layout", "M-|M", *files, says="layout: layer 0 is M, but the model has *")
+        # Of models whose layers are a mixer and an FFN the pattern has both: a stage may end between them.
+        both = ["--model", self.file("q3.json", json.dumps(records["qwen3_next, other"]["config"])), *files[2:4], "--parallel", self.file("r2.json", json.dumps({"pp": 2}))]
+        pattern = self.ok("planner", "layout", "Et*4|t*6L", *both, "--format", "hybrid")
+        self.assertEqual(pattern.text.strip(), "GEGEGE*E|GEGEGE*EGEGE")
+        whole = self.ok("planner", "layout", "Et*4|t*6L", *both)
+        self.assertEqual(self.ok("planner", "layout", pattern.text.strip(), *both).summary, whole.summary)
+        within = self.ok("planner", "layout", "GEGEGE*|EGEGEGE*EGEGE", *both).summary
+        self.assertGreater(float(within["slowest_stage_us"]), float(whole.summary["slowest_stage_us"]))
+        # Python's lists of words, as recipes write them.
+        recipe = '[["embedding"] + ["decoder"] * 5] + [["decoder"] * 5] * 6 + [["decoder"] * 5 + ["loss"]]'
+        self.assertEqual(self.ok("planner", "layout", recipe, *files, "--format", "megatron").text.strip(), "Et*5|(t*5|)*6,t*5L")
+        refused('[["embedding", "decoder"], ["encoder", "loss"]]', "unknown word of a layout, character: 28")
         # Stages may be empty, and then there may be more of them than layers: only an even split has a layer on each.
         three = {"model_type": "llama", "hidden_size": 512, "num_hidden_layers": 3, "num_attention_heads": 8, "intermediate_size": 1024, "vocab_size": 4096}
         short = ["--model", self.file("three.json", json.dumps(three)), *files[2:4], "--parallel", self.file("six.json", json.dumps({"pp": 6}))]

@@ -52,6 +52,17 @@ class Published(ToolTest):
                         "--machine", machine).summary["step_seconds"] for machine in ("h100_sxm", "a100_sxm_80")]
         self.assertLess(float(same[0]), float(same[1]))
 
+    def test_each_model_is_judged_by_a_fit_to_the_others(self):
+        of = lambda name, seconds: {**self.one_run(machine="h100_sxm"), "model": str(RUNS.parent / "configs" / name), "step_seconds": seconds}
+        runs = [of("llama2-7b.json", 9.0), of("llama3-8b.json", 10.0), of("llama3-8b.json", 10.5)]
+        done = self.ok("cost", "fit", "--hold-out", "--runs", self.file_of(*runs))
+        rows = list(csv.DictReader(io.StringIO(done.text)))
+        self.assertEqual([(r["family"], int(r["runs"])) for r in rows], [("H100", 1), ("H100", 2)])
+        self.assertEqual(done.summary["held_out_runs"], "3")
+        self.assertLess(max(float(r["mean_error_percent"]) for r in rows), 60)
+        self.refused("cost", "fit", "--hold-out", "--runs", self.file_of(runs[0]), says="no two models ran on one family")
+        self.refused("cost", "fit", "--hold-out", "--by-machine", "--runs", self.file_of(runs[0]), code=2, says="--hold-out fits by itself")
+
     def test_a_fit_finds_the_machine_that_made_the_runs(self):
         slow = {"name": "slow", "source": "test", "gemm_flops": 3e14, "memory_bytes": 1e12, "data_bytes": 2e10}
         runs = []

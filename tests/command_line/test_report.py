@@ -46,22 +46,31 @@ class Reader(html.parser.HTMLParser):
 
 def bars_of(t):
     """Every lane's bars: (start, length, kind, chunk, id, micro-batch), in ticks. By the words of page_bars.hpp."""
+    numbers, words, first = iter(t["lane_bars"]), [], 0
+    for x in numbers:
+        if x >= 0:
+            words.append(x)
+            continue
+        back = next(numbers)
+        for _ in range(-x):
+            words.append(words[-back])
     for lane in t["lanes"]:
-        numbers, words = iter(lane["bars"]), []
-        for x in numbers:
-            if x >= 0:
-                words.append(x)
-                continue
-            back = next(numbers)
-            for _ in range(-x):
-                words.append(words[-back])
         clock, last, bars = 0, {}, []
-        for gap, length, kind, chunk, number, step in (t["words"][w] for w in words):
+        own, first = words[first:first + lane["bars"]], first + lane["bars"]
+        for gap, length, kind, chunk, number, step in (t["words"][w] for w in own):
             same = (kind, chunk, number)
             last[same] = last.get(same, -1) + step
             bars.append((clock + gap, length, t["kinds"][kind], chunk, number, last[same]))
             clock += gap + length
         yield bars
+
+
+def huge(value):
+    """A plan of 16 million passes: too many to draw."""
+    value["training"]["global_batch"] = 2 * 10**6
+    value["training"]["machine"] = "guide_device"
+    del value["pipeline"]["micro_batches"]
+    value.pop("step_seconds", None)
 
 
 class ReportTest(ToolTest):
@@ -254,7 +263,7 @@ class Document(ReportTest):
         self.assertLessEqual(path.stat().st_size, LARGEST)
         t = page["timeline"]
         self.assertEqual((t["lane_count"], t["bars"]), (1024, 1024 * 64))
-        self.assertEqual([t["lanes"][0]["number"], t["lanes"][-1]["number"]], [0, 1023])
+        self.assertEqual([lane["number"] for lane in t["lanes"]], list(range(1024)))  # all of them: they are alike
         self.assertEqual(len(page["memory"]["ranks"]), 1024)
         for lane, bars in zip(t["lanes"], bars_of(t)):
             self.assertEqual(len(bars), 64)
@@ -570,7 +579,8 @@ class InTheBrowser(ReportTest):
 
     def test_idle_time_is_drawn_idle_at_every_zoom(self):
         path, _, page, report = self.thousand_ranks(128)
-        bars = list(bars_of(page["timeline"]))
+        every = list(bars_of(page["timeline"]))
+        bars = [every[i * 1023 // 63] for i in range(64)]  # what is drawn at first
         makespan = page["timeline"]["makespan"]
         with chromium.Page() as b:
             b.size("wide")
@@ -606,16 +616,45 @@ class InTheBrowser(ReportTest):
             self.clean(b, path)
 
     def test_a_thousand_ranks_stay_usable(self):
-        path, *_ = self.thousand_ranks()
+        path, _, page, _ = self.thousand_ranks()
         with chromium.Page() as b:
             b.size("phone")
             self.open(b, path)
-            self.assertRegex(b.ask("document.getElementById('thinned').textContent"), r"Shown: 64 of 1,024 ranks, evenly spaced\.")
+            self.assertRegex(b.ask("document.getElementById('thinned').textContent"), r"^Ranks drawn: 64 of 1,024, evenly spaced")
             self.assertEqual(b.ask(TOO_WIDE), [])
             b.ask("hocketTimeline.canvas.focus()")
             b.press("ArrowRight")
             self.assertIn("rank 0", b.ask("document.querySelector('#timeline .said').textContent"))
             self.assertLess(b.ask("document.querySelectorAll('*').length"), 20_000)
+            # A reader chooses others: the bars are theirs.
+            self.assertEqual(b.ask("document.querySelectorAll('#thinned option').length"), 17)
+            b.ask("(() => { const s = document.querySelector('#thinned select'); s.value = '5'; s.dispatchEvent(new Event('change')); })()")
+            self.assertEqual(b.ask("hocketTimeline.data.lanes.map(lane => lane.number)"), list(range(256, 320)))
+            every = list(bars_of(page["timeline"]))
+            self.assertEqual(b.ask("[...hocketTimeline.lanes[7].start]"), [bar[0] for bar in every[263]])
+            self.assertEqual(b.ask(TOO_WIDE), [])
+            b.ask("hocketTimeline.canvas.focus()")
+            b.press("ArrowRight")
+            self.assertIn("rank 256", b.ask("document.querySelector('#timeline .said').textContent"))
+            self.clean(b, path)
+
+    def test_a_plan_too_large_to_draw_shows_the_rest(self):
+        path, _, page, report = self.page("huge", huge)
+        self.assertNotIn("timeline", page)
+        self.assertFalse((path.parent / "timeline.svg").exists())
+        with chromium.Page() as b:
+            for size in chromium.SIZES:
+                b.size(size)
+                self.open(b, path)
+                self.assertEqual(b.ask(TOO_WIDE), [])
+                self.assertIn("are too many to draw", b.ask("document.getElementById('timeline').textContent"))
+                self.assertEqual(b.ask("document.querySelectorAll('#timeline canvas').length"), 0)
+                self.assertRegex(b.ask("document.getElementById('answer').textContent"), "fit")
+                # Where the time goes, memory by rank, changes and schedules are there all the same.
+                legends = b.ask("[...document.querySelectorAll('#overview .shares .legend')].map(x => [...x.querySelectorAll('b')].map(y => parseFloat(y.textContent)))")
+                self.assertAlmostEqual(sum(legends[0]), 100, delta=0.05 * len(legends[0]))
+                for part in ("memory", "step", "changes"):
+                    self.assertGreater(b.ask(f"document.getElementById('{part}').textContent.length"), 100, part)
             self.clean(b, path)
 
 

@@ -487,6 +487,53 @@ CASES = {
         dict(hidden_size=512, num_hidden_layers=5, n_routed_experts=16, vocab_size=3000),
         dict(num_hidden_layers=3, n_routed_experts=16, attention_bias=True, gated_norm_rank=7),
     ],
+    "zaya": [
+        dict(),
+        dict(hidden_size=512, num_hidden_layers=5, num_attention_heads=6, num_key_value_heads=3, num_experts=8,
+             router_hidden_size=40, cca_time0=3, cca_time1=4, lm_head_bias=True, vocab_size=3000),
+        dict(num_hidden_layers=4, attention_bias=True, tie_word_embeddings=False, sliding_window=128,
+             layer_types=["hybrid", "hybrid_sliding", "hybrid", "hybrid"]),
+    ],
+    "inkling_text": [
+        dict(),
+        dict(hidden_size=512, num_hidden_layers=8, n_routed_experts=16, swa_num_attention_heads=8,
+             swa_num_key_value_heads=2, swa_head_dim=96, num_attention_heads=16, d_rel=12, conv_kernel_size=3,
+             rel_extent=300, vocab_size=3000, mlp_layer_types=["dense"] * 3 + ["sparse"] * 5),
+        dict(num_hidden_layers=3, local_layer_ids=[0], n_shared_experts=1, n_routed_experts=8, num_mtp_layers=2,
+             tie_word_embeddings=True),
+    ],
+    "inkling2_text": [
+        dict(),
+        dict(hidden_size=512, num_hidden_layers=8, n_routed_experts=16, swa_num_attention_heads=8,
+             swa_num_key_value_heads=2, swa_head_dim=96, num_attention_heads=16, d_rel=12, conv_kernel_size=3,
+             rel_extent=300, vocab_size=3000, unpadded_vocab_size=2900, n_layers_per_attn_res_block=3),
+        dict(num_hidden_layers=3, layer_types=["hybrid", "hybrid_sliding", "hybrid"], n_routed_experts=8),
+    ],
+    "inkling2_loop_text": [
+        dict(),
+        dict(hidden_size=512, num_hidden_layers=8, n_routed_experts=16, swa_num_attention_heads=8, loop_layer_index_start=2,
+             loop_layer_index_end=6, n_layers_per_attn_res_block=2, loop_num_passes=4, loop_gate_rank=10,
+             vocab_size=3000, unpadded_vocab_size=2900, num_key_value_heads=4),
+        dict(num_hidden_layers=24, loop_num_passes=2, n_routed_experts=8),
+    ],
+    "qwen4_exp_text": [
+        dict(indexer_n_heads=16, indexer_kv_heads=1, indexer_head_dim=256, indexer_budget=2048,
+             indexer_compress_ratio=64),
+        dict(hidden_size=512, num_hidden_layers=5, num_experts=16, hc_count=2, hc_lowrank=30, indexer_n_heads=3,
+             indexer_kv_heads=1, indexer_head_dim=96, head_dim=64, indexer_budget=64, indexer_compress_ratio=4, ple_layer_ids=[1, 3],
+             ngram_vocab_size_base=1000, heads_per_ngram=4, ple_embed_dim=96, ple_conv_kernel_size=3, eos_token_id=1,
+             vocab_size=3000, attention_bias=True),
+        dict(num_hidden_layers=3, layer_types=["linear_attention"] * 3, num_experts=16, tie_word_embeddings=True,
+             ple_layer_ids=[2], ngram_size=2, eos_token_id=[1]),
+    ],
+    "dots3_note_text": [
+        dict(),
+        dict(hidden_size=512, num_hidden_layers=7, n_routed_experts=16, index_n_heads=4, first_k_dense_replace=2,
+             swa_num_attention_heads=16, swa_num_key_value_heads=16, swa_kv_lora_rank=100, vocab_size=160000,
+             shared_experts_intermediate_size=300, n_shared_experts=2),
+        dict(num_hidden_layers=4, use_dsa=False, use_sliding_window=False, n_routed_experts=8, attention_bias=True,
+             mlp_bias=True, tie_word_embeddings=True),
+    ],
     "gemma4_unified_text": [
         dict(),
         dict(hidden_size=1024, num_hidden_layers=12),
@@ -522,6 +569,7 @@ FLAGS = {
 }
 for _family, _flags in FLAGS.items():
     CASES[_family] += [{**CASES[_family][1], **flag} for flag in _flags]
+ROUTER_BIASES = ("e_score_correction_bias", "expert_bias", "balancing_biases")
 # transformers makes room for the first product of zero experts, 2 x width x hidden for each of them in every layer.
 LONGCAT = 28 * 256 * 2 * 2048 * 6144
 
@@ -532,7 +580,7 @@ def built(family, sizes):
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(config)
     count = sum(p.numel() for name, p in model.named_parameters() if "embed_tokens_extend" not in name)
-    count += sum(b.numel() for name, b in model.named_buffers() if name.endswith(("e_score_correction_bias", "expert_bias")))
+    count += sum(b.numel() for name, b in model.named_buffers() if name.endswith(ROUTER_BIASES))
     return json.loads(config.to_json_string(use_diff=False)), count
 
 

@@ -204,8 +204,8 @@ function unrolled(list) {
 }
 /** The bars of a lane, by start: bar i lasts from start[i] to end[i]. */
 class Bars {
-  constructor(words, list) {
-    const all = unrolled(list), n = this.length = all.length;
+  constructor(words, all) {
+    const n = this.length = all.length;
     this.start = new Float64Array(n);
     this.end = new Float64Array(n);
     this.kind = new Uint8Array(n);
@@ -223,12 +223,21 @@ class Bars {
     }
   }
 }
-const AXIS = 26;
+const AXIS = 26, LANES = 64;  // that are drawn at once
+/** Places of so many lanes at most, the first and the last among them. */
+function evenly(count) {
+  const shown = Math.min(count, LANES);
+  return Array.from({length: shown}, (_, i) => shown === 1 ? 0 : Math.floor(i * (count - 1) / (shown - 1)));
+}
 class Timeline {
   constructor(data, label, laneHeight) {
-    this.data = data;
+    this.source = data.lanes;
+    this.list = unrolled(data.lane_bars);
+    this.first = [0];
+    for (const lane of data.lanes) this.first.push(this.first.at(-1) + lane.bars);
+    this.data = {...data};
     this.pitch = laneHeight ?? (data.lanes.length > 24 ? 16 : 30);
-    this.lanes = data.lanes.map(lane => new Bars(data.words, lane.bars));
+    this.take(evenly(data.lanes.length));
     this.chunks = 1 + Math.max(0, ...data.words.map(word => word[3]));
     this.whole = Math.max(data.makespan, ...data.marks.map(m => m.at), 1);
     this.view = [0, this.whole];
@@ -246,6 +255,12 @@ class Timeline {
     this.listen();
     redraws.push(() => this.draw());
     new ResizeObserver(() => this.draw()).observe(this.canvas);
+  }
+  /** Lanes that are drawn, by their place in the data. */
+  take(places) {
+    this.data.lanes = places.map(i => this.source[i]);
+    this.lanes = places.map(i => new Bars(this.data.words, this.list.slice(this.first[i], this.first[i + 1])));
+    this.chosen = null;
   }
   all() { this.view = [0, this.whole]; this.draw(); }
   zoom(factor, centre = (this.view[0] + this.view[1]) / 2) {
@@ -493,9 +508,18 @@ class Timeline {
     return this.data.kinds.filter((_, i) => used.has(i)).map(k => [k, KIND[k]]);
   }
 }
-function thinned(t) {
-  if (t.lanes.length === t.lane_count) return null;
-  return h("p", {class: "small", id: "thinned"}, `Shown: ${t.lanes.length} of ${number(t.lane_count)} ranks, evenly spaced.`);
+/** Says which ranks are drawn, and lets a reader choose others. */
+function thinned(t, shown) {
+  if (t.lane_count <= LANES) return null;
+  const all = t.lanes.length, spaced = `${Math.min(all, LANES)} of ${number(t.lane_count)}, evenly spaced`;
+  const parts = [[spaced, evenly(all)]];
+  for (let from = 0; all === t.lane_count && from < all; from += LANES) {
+    const places = Array.from({length: Math.min(LANES, all - from)}, (_, i) => from + i);
+    parts.push([`${from} to ${places.at(-1)}`, places]);
+  }
+  const choice = h("select", {"aria-label": "Ranks that are drawn", onchange: e => { shown.take(parts[e.target.value][1]); shown.draw(); }},
+    ...parts.map(([words], i) => h("option", {value: String(i)}, words)));
+  return h("p", {class: "small", id: "thinned"}, "Ranks drawn: ", parts.length > 1 ? choice : spaced + ".");
 }
 function timelineSection() {
   if (!D.timeline) return section("timeline", "Timeline", D.undrawn);
@@ -506,7 +530,7 @@ function timelineSection() {
   section("timeline", "Timeline",
     `${name}. Stage times are ${p.stage_times}; a hop between ranks takes ${time(p.hop_us)}. The number in a bar is its micro-batch.${shades}` +
     (D.timeline.marks.length ? " The red line: " + D.timeline.marks.map(m => m.label).join(", ") + "." : ""),
-    thinned(D.timeline), shown.element, legend([...shown.kinds(), ["idle", "wait"]].filter((x, i, all) => i < all.length - 1 || !all.slice(0, -1).some(y => y[1] === "wait"))));
+    thinned(D.timeline, shown), shown.element, legend([...shown.kinds(), ["idle", "wait"]].filter((x, i, all) => i < all.length - 1 || !all.slice(0, -1).some(y => y[1] === "wait"))));
 }
 
 // ---- charts in SVG

@@ -18,6 +18,7 @@ struct data_sheet {
   double fast_link = 0;
   double network = 0;  ///< of a device's share of the network between nodes
   double host = 5e10;
+  friend constexpr bool operator==(const data_sheet&, const data_sheet&) = default;
 };
 
 /// What training reaches of a data sheet, as parts of it, and what comes on top.
@@ -232,6 +233,18 @@ inline constexpr named_machine all[] = {
     {"b200_fitted", b200_fitted},
     {"a100_peak", a100_peak},
     {"guide_device", guide_device}};
+
+/// The data sheet of a machine, and the family of devices that its parts were fitted to.
+struct sheet_of_machine {
+  std::string_view key;  ///< literal, as in `all`
+  data_sheet sheet;
+  std::string_view family;  ///< literal
+};
+/// Machines whose parts are fitted to published runs.
+inline constexpr sheet_of_machine fitted_sheets[] = {
+    {"a100_sxm_80", a100_80_sheet, "A100"},    {"h100_sxm", h100_sheet, "H100"},
+    {"b200", b200_sheet, "Blackwell"},         {"b300", b300_sheet, "Blackwell"},
+    {"gb200_nvl72", gb200_sheet, "Blackwell"}, {"gb300_nvl72", gb300_sheet, "Blackwell"}};
 
 /// The machine of a name; nullptr if there is none. O(machines).
 ///

@@ -116,7 +116,7 @@ class fields {
         words(name, layers,
               {"full_attention", "attention", "sliding_attention", "chunked_attention", "linear_attention",
                "indexed_attention", "compressed_sparse_attention", "heavily_compressed_attention", "mamba", "conv",
-               "hybrid", "moe", "hash_moe", "mlp", "dense", "sparse", "full", "shared"});
+               "hybrid", "hybrid_sliding", "moe", "hash_moe", "mlp", "dense", "sparse", "full", "shared"});
   }
   /// Says that a layer, counted from 0, is of no kind that the architecture has.
   void refuse_layer(const char* name, std::string_view word, std::size_t layer) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <hocket/cost/model/uniform_list.hpp>
+#include <hocket/interop/encoder_families.hpp>
 #include <hocket/interop/hugging_face.hpp>
 #include <hocket/interop/layer_families.hpp>
 
@@ -20,6 +21,7 @@ struct layer_reading {
   cost::layer_list layers;
   std::string architecture;  ///< the model_type, of the text model of a multimodal config
   std::vector<std::string> assumed;
+  std::vector<encoder_reading> encoders{};  ///< of a multimodal config: apart from `layers`
 };
 
 namespace detail {
@@ -53,7 +55,7 @@ inline result<std::string> type_of(const nlohmann::json& config) {
 }  // namespace detail
 
 /// Reads a config of any family that read_config or the table in layer_families.hpp knows; of a multimodal file the
-/// language model (`text_config`), which is noted as assumed.
+/// language model (`text_config`), and its encoders beside it as far as encoder_families.hpp knows them.
 /// Errors: those of read_config. Complexity: O(layers x blocks).
 ///
 ///     auto r = hocket::hugging_face::read_layers(nlohmann::json::parse(text));
@@ -68,7 +70,10 @@ inline result<std::string> type_of(const nlohmann::json& config) {
       inner["tie_word_embeddings"] = config.at("tie_word_embeddings");
     inner.erase("text_config");
     auto read = read_layers(inner);
-    if (read) read->assumed.push_back("text_config alone: encoders of images and sound are not counted");
+    if (!read) return read;
+    read->assumed.push_back("text_config is the model: encoders are counted apart, projectors between them are not");
+    for (const char* part : {"vision_config", "audio_config"})
+      detail::read_encoder(config, part, *type, read->encoders, read->assumed);
     return read;
   }
   layer_reading out;

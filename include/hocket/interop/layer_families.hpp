@@ -1,23 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <hocket/interop/layer_fields.hpp>
+#include <hocket/interop/recent_families.hpp>
 
 #include <variant>
 
 /// The table of families whose layers differ: one row each. A row names what a family has; layer_fields.hpp has the
 /// words. Sizes follow the family's modules in transformers 5.24; where those count otherwise, the row says so.
 namespace hocket::inline HOCKET_ABI::hugging_face::detail {
-
-struct family {
-  std::string_view type;  ///< model_type, literal
-  void (*read)(layer_fields& in);
-  std::int64_t dense_first = 0;  ///< layers before the mixtures, where a config does not say: as transformers 5.24
-};
-
-inline cost::norms after_mixer() { return {.place = cost::norm_place::between}; }
-inline std::size_t index(std::int64_t at) { return static_cast<std::size_t>(at); }
-inline constexpr std::int64_t max_streams = 64;  // copies of the stream: their cube is a number of weights
-inline bool each(std::int64_t at, std::int64_t period) { return (at + 1) % period == 0; }
 
 /// Layers that all see a window or everything, with a dense FFN or a mixture.
 template <class Window>
@@ -26,13 +15,6 @@ void softmax_layers(layer_fields& in, const cost::attention& full, const cost::a
                     const cost::block& mixture, std::int64_t behind = 0) {
   for (std::int64_t at = 0; at < in.layers(); ++at)
     in.layer(sees_all[index(at)] ? full : windowed, mixes[index(at)] ? mixture : dense, behind);
-}
-inline cost::attention with_window(cost::attention a, std::int64_t window) {
-  a.window = window;
-  return a;
-}
-inline std::vector<bool> all(const layer_fields& in, bool value) {
-  return std::vector<bool>(index(in.layers()), value);
 }
 
 /// Which layers of Qwen's mixtures are dense.
@@ -43,8 +25,6 @@ inline std::vector<bool> qwen_mixes(layer_fields& in) {
   for (std::int64_t at = 0; at < in.layers(); ++at) out.push_back(each(at, step) && !dense[index(at)]);
   return out;
 }
-inline bool any(const std::vector<bool>& of) { return std::find(of.begin(), of.end(), true) != of.end(); }
-inline bool every(const std::vector<bool>& of) { return std::find(of.begin(), of.end(), false) == of.end(); }
 
 /// Softmax attention and a mixture in nearly all layers: how such families differ.
 struct mixed_traits {
@@ -204,13 +184,6 @@ inline void read_sparse_latent(layer_fields& in, std::int64_t indexed_each) {
              mixes[index(at)] ? cost::block(experts) : cost::block(dense));
 }
 
-/// Sources of a layer's two mixes where each `period` layers are a block (Kimi K3): the finished sums, and the running
-/// one. A layer that begins a block has finished the sum before it, of the embedding alone at first.
-inline void mix_sources(cost::layer_blocks& blocks, std::int64_t at, std::int64_t period) {
-  const bool begins = at % period == 0;
-  blocks.push_back(cost::attention_residuals{.sources = (at + period - 1) / period + 1, .count = 1});
-  blocks.push_back(cost::attention_residuals{.sources = at / period + 2, .count = 1, .closes_block = begins});
-}
 /// That each layer stands in one of the two lists of linear_attn_config, which count from 1.
 inline void check_partition(fields& inner, const std::vector<bool>& linear, const std::vector<bool>& full) {
   for (std::size_t at = 0; at < full.size(); ++at) {
@@ -837,13 +810,6 @@ inline void read_axk2(layer_fields& in) {
   }
 }
 
-/// A layer of a stack that runs several times: every pass but the first works with the weights of the first.
-inline void add_pass(layer_fields& in, const cost::layer_blocks& blocks, std::int64_t layer, bool again) {
-  cost::layer_blocks pass;
-  for (const cost::block& b : blocks)
-    pass.push_back(std::visit([&](const auto& sizes) { return cost::block(sizes, again, layer); }, b.what));
-  in.layer(std::move(pass));
-}
 /// Two stacks of equal layers: in each of H_cycles the low one runs L_cycles times, then the high one once. Norms have
 /// no weights. Saved files have the number of passes in num_hidden_layers, and num_layers_per_stack beside it.
 inline void read_hrm(layer_fields& in) {
@@ -864,7 +830,7 @@ inline void read_hrm(layer_fields& in) {
     for (std::int64_t pass = 0; pass <= low; ++pass)
       for (std::int64_t at = 0; at < layers; ++at) {
         const bool is_high = pass == low;
-        add_pass(in, layer, is_high ? layers + at : at, cycle > 0 || (pass > 0 && !is_high));
+        in.layer(numbered(layer, is_high ? layers + at : at, cycle > 0 || (pass > 0 && !is_high)));
       }
   in.list().front = {cost::table{in.hidden()}};  // where the low stack begins
   in.list().sizes.norm_weights = 0;
@@ -901,11 +867,10 @@ inline void read_dory(layer_fields& in) {
     for (std::int64_t at = 0; at < layers; ++at) {
       const bool repeats = at >= before && at < layers - behind;
       if (!repeats && (at < before ? loop > 0 : loop + 1 < loops)) continue;
-      add_pass(in,
-               {norm, kinds[index(at)] == "full_attention" ? full : windowed,
-                cost::norms{.norm_weights = 0, .place = cost::norm_place::between}, dense,
-                cost::norms{.count = 2, .norm_weights = 0, .place = cost::norm_place::behind}, scales},
-               at, repeats && loop > 0);
+      in.layer(numbered({norm, kinds[index(at)] == "full_attention" ? full : windowed,
+                         cost::norms{.norm_weights = 0, .place = cost::norm_place::between}, dense,
+                         cost::norms{.count = 2, .norm_weights = 0, .place = cost::norm_place::behind}, scales},
+                        at, repeats && loop > 0));
     }
   in.list().back = {cost::table{in.list().sizes.vocabulary}};  // a scale of each logit
   in.list().sizes.norm_weights = 0;
@@ -926,6 +891,13 @@ inline constexpr family families[] = {
     {"axk1", read_axk1, 1},
     {"axk2", read_axk2, 1},
     {"beam", read_beam, 3},
+    {"zaya", read_zaya},
+    {"inkling_text", read_inkling},
+    {"inkling2_text", [](layer_fields& in) { read_inkling2(in, false); }},
+    {"inkling2_loop_text", [](layer_fields& in) { read_inkling2(in, true); }},
+    {"qwen4_exp_text", read_qwen4_exp},
+    {"dots3_note", read_dots3_note, 1},
+    {"dots3_note_text", read_dots3_note, 1},
     {"hrm_text", read_hrm},
     {"dory", read_dory},
     {"sarvam_mla", [](layer_fields& in) { read_latent(in, {.router_bias = true}); }, 1},

@@ -154,14 +154,15 @@ class layer_fields {
   }
 
   /// Grouped queries, as nearly all families name them. `head_dim`: the family's own default; 0: hidden / heads.
-  cost::attention attention(std::int64_t head_dim = 0) {
+  /// `biased`: the class has the biases of "attention_bias".
+  cost::attention attention(std::int64_t head_dim = 0, bool biased = true) {
     cost::attention out;
     out.heads = in_.size("num_attention_heads");
     out.kv_heads = has({"num_key_value_heads"}) ? in_.size("num_key_value_heads") : out.heads;
     if (!in_.has("head_dim") && head_dim == 0 && hidden() % out.heads != 0)  // transformers rounds down
       in_.assume("head_dim", std::to_string(hidden() / out.heads) + ", hidden_size / num_attention_heads rounded down");
     out.head_dim = in_.has("head_dim") ? in_.size("head_dim") : head_dim != 0 ? head_dim : hidden() / out.heads;
-    out.qkv_bias = out.output_bias = in_.flag_or("attention_bias", false);
+    out.qkv_bias = out.output_bias = biased && in_.flag_or("attention_bias", false);
     if (out.heads % out.kv_heads != 0)
       in_.fail(error{errc::indivisible, out.heads, out.kv_heads}.with("num_attention_heads"));
     return out;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <hocket/core/result.hpp>
+#include <hocket/interop/bridge_layout.hpp>
 #include <hocket/planner/split/layout.hpp>
 
 #include <algorithm>
@@ -14,13 +15,11 @@
 #include <utility>
 #include <vector>
 
-// Pipeline layouts as frameworks write them: Megatron-LM's strings, MindFormers' offsets, torchtitan's lists of
-// modules.
+// Pipeline layouts as frameworks write them: Megatron-LM's strings and lists, MindFormers' offsets, torchtitan's lists
+// of modules.
 namespace hocket::inline HOCKET_ABI::interop {
 
 namespace detail {
-
-inline constexpr std::int64_t max_layout_stages = 1 << 16, max_layout_layers = 1 << 20;
 
 /// Writes out what `*n` repeats: x*n for one character, (…)*n for several, which may hold x*n again.
 class layout_unroller {
@@ -100,35 +99,7 @@ inline void append_repeated(std::string& out, char what, std::int64_t times) {
 [[nodiscard]] inline result<planner::model_layout> read_megatron_layout(std::string_view text) {
   const auto letters = detail::layout_unroller(text)();
   if (!letters) return letters.error();
-  constexpr std::string_view order = "EtmL";
-  planner::model_layout out;
-  out.stages.emplace_back();
-  std::size_t reached = 0;
-  std::int64_t ends[2] = {0, 0};
-  for (const char c : *letters) {
-    if (c == '|') {
-      if (static_cast<std::int64_t>(out.stages.size()) == detail::max_layout_stages)
-        return error{errc::limit_exceeded, detail::max_layout_stages + 1, detail::max_layout_stages}.with("stages");
-      out.stages.emplace_back();
-      continue;
-    }
-    const std::size_t which = order.find(c);
-    const auto stage = static_cast<std::int64_t>(out.stages.size() - 1);
-    if (which < reached || (which == reached && (c == 'L' || c == 'E') && ends[c == 'L' ? 1 : 0] > 0))
-      return error{errc::invalid_argument, stage}.with(std::string(1, c) + " in the wrong place, stage");
-    reached = which;
-    planner::layout_stage& to = out.stages.back();
-    if (c == 't') ++to.layers;
-    if (c == 'm') ++to.predictions;
-    if (c == 'E') to.embedding = ++ends[0] > 0;
-    if (c == 'L') to.loss = ++ends[1] > 0;
-  }
-  if (ends[0] == 0) return error{errc::layout_lacks}.with("E, the embedding: it begins stage 0");
-  if (ends[1] == 0) return error{errc::layout_lacks}.with("L, the loss: it ends the last stage");
-  const std::int64_t most = (std::max)(out.layer_count(), out.prediction_count());
-  if (most > detail::max_layout_layers)
-    return error{errc::limit_exceeded, most, detail::max_layout_layers}.with("layers or prediction modules");
-  return out;
+  return detail::layout_of_letters(*letters);
 }
 
 /// The string that read_megatron_layout reads, short: equal stages in a row as (…)*n.
@@ -335,7 +306,8 @@ class layout_list {
 
 /// The list under one of the names that frameworks give it, or alone; nothing if the text is no list.
 [[nodiscard]] inline result<std::string_view> text_of_list(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r\n", names[] = {"offset", "module_fqns_per_model_part"};
+  constexpr std::string_view blanks = " \t\r\n",
+                             names[] = {"offset", "module_fqns_per_model_part", "pipeline_model_parallel_layout"};
   const auto trim = [&] {
     const auto begin = (std::min)(text.find_first_not_of(blanks), text.size());
     text = text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
@@ -368,8 +340,8 @@ class layout_list {
 }
 }  // namespace detail
 
-/// Reads a layout in any of the forms: Megatron-LM's string, MindFormers' offsets, torchtitan's lists of modules; the
-/// lists alone or under their names, as YAML, JSON or TOML write them.
+/// Reads a layout in any of the forms: Megatron-LM's string or list, MindFormers' offsets, torchtitan's lists of
+/// modules; the lists alone or under their names, as YAML, JSON or TOML write them.
 /// @param layers  of the model: offsets are told beside its even share
 /// Errors: those of the forms; errc::invalid_argument naming what is no list and its place; names beside offsets.
 ///
@@ -378,14 +350,15 @@ class layout_list {
   const auto list = detail::text_of_list(text);
   if (!list) return list.error();
   if (list->data() == nullptr) return read_megatron_layout(text);
+  if (is_bridge_layout(*list)) return read_bridge_layout(*list);
   const auto read = detail::layout_list::read(*list);
   if (!read) return read.error();
   if (!read->names.empty()) return read_modules(read->names);
   return read_offsets(read->numbers, layers);
 }
 
-/// Megatron-LM's --hybrid-override-pattern: a letter per layer, | the end of a stage, and for each prediction module
-/// its layers behind a /.
+/// Megatron-LM's --hybrid-override-pattern: a letter per layer (hybrid_letters.hpp), | the end of a stage, and for each
+/// prediction module its layers behind a /.
 struct hybrid_pattern {
   planner::model_layout layout;
   std::string kinds;       ///< of each layer: M Mamba, G gated delta net, * attention, - FFN, E mixture of experts

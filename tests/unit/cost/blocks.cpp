@@ -137,6 +137,46 @@ TEST_CASE("native sparse attention sees the pairs that a loop counts", "[cost][b
         rational(2 * 4 * width * (48 + 108 + 18 + 60) + 2 * 6 * 18 * (10 + 10)));
 }
 
+TEST_CASE("attention over chosen positions has the pairs that a loop counts", "[cost][blocks]") {
+  const cost::attention plain{.heads = 6, .kv_heads = 3, .head_dim = 8};
+  const cost::latent_attention latent{
+      .heads = 6, .query_rank = 20, .kv_rank = 12, .nope_dim = 8, .rope_dim = 4, .value_dim = 6};
+  const std::int64_t core = 2 * 6 * (8 + 8), latent_core = 2 * 6 * (8 + 4 + 6);
+  for (const std::int64_t s : {1, 7, 64}) {
+    const cost::training one{.sequence = s, .global_batch = 1};
+    const auto without = forward_flops(plain, {}, one), narrow_without = forward_flops(latent, {}, one);
+    for (const std::int64_t kept : {1, 5, 64, 100}) {
+      std::int64_t pairs = 0;
+      for (std::int64_t at = 1; at <= s; ++at) pairs += (std::min)(at, kept);
+      const rational fewer(s * (s + 1) / 2 - pairs);
+      auto chosen = plain;
+      chosen.selected = kept;
+      CHECK(forward_flops(chosen, {}, one) == without - rational(core) * fewer);
+      auto windowed = latent;
+      windowed.window = kept;
+      const cost::convention windows{.attention = cost::attention_count::window};
+      CHECK(forward_flops(windowed, windows, one) == narrow_without - rational(latent_core) * fewer);
+      // What is chosen from stays; what leaves a window does not.
+      const auto kept_of = [&](const cost::block& b) {
+        cost::layer_list list{.sizes = {.hidden = width}};
+        list.add({b});
+        return cost::count_state_bytes(list, s, 2).value();
+      };
+      CHECK(kept_of(chosen) == kept_of(plain));
+      CHECK(kept_of(windowed) == 2 * (std::min)(s, kept) * (12 + 4));
+    }
+  }
+}
+
+TEST_CASE("an indexer of blocks scores one average for each so many keys", "[cost][blocks]") {
+  const cost::block_indexer x{.index_heads = 5, .index_dim = 6, .ratio = 4};
+  const cost::convention all{.attention = cost::attention_count::full};
+  CHECK(forward_flops(x, all, {.sequence = 64, .global_batch = 3}) ==
+        rational(3 * 64 * 2 * (width * 6 * 6 + 5 * 6 * 64 / 4)));
+  CHECK(forward_flops(x, {}, {.sequence = 64, .global_batch = 3}) ==
+        rational(3 * 64 * 2 * (width * 6 * 6 + 5 * 6 * 64 / 8)));
+}
+
 TEST_CASE("native sparse attention holds its branches' weights, and generation their keys", "[cost][blocks]") {
   const std::int64_t queries = 48 * 48, pairs = 48 * 2 * 18, gates = 48 * 18, output = 60 * 48;
   const std::int64_t pooling = 2 * 8 * (64 + 100 + 18);

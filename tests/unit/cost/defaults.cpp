@@ -63,9 +63,10 @@ TEST_CASE("a block of which nothing is said has the sizes that its kind has", "[
   is_zero_but<cost::mixture>({{"ffn_matrices", 3}});
   is_zero_but<cost::hyper_connections>({{"streams", 4}, {"count", 2}});
   is_zero_but<cost::alternating_updates>({{"streams", 4}});
-  is_zero_but<cost::attention_residuals>({{"sources", 1}, {"count", 2}});
+  is_zero_but<cost::attention_residuals>({{"sources", 1}, {"count", 2}, {"norm_weights", 1}});
+  is_zero_but<cost::block_indexer>({{"ratio", 1}});
   is_zero_but<cost::per_layer_input>();
-  is_zero_but<cost::projection>({{"count", 1}});
+  is_zero_but<cost::projection>({{"count", 1}, {"uses", 1}});
   is_zero_but<cost::table>({{"count", 1}});
   const cost::block plain = cost::norms{};
   CHECK_FALSE(plain.weights_elsewhere);

@@ -130,9 +130,14 @@ std::vector<known_block> known_blocks() {
   out.push_back({"mixture in a latent space", experts, 8 + 4 + h});
   experts.bias = true;
   out.push_back({"the same with biases", experts, 8 + 4 + h + (32 + h) + h, 24});
+  experts.router_width = 20;
+  out.push_back({"the same with a narrow router", experts, 8 + 4 + h + (32 + h) + h, 24});
   out.push_back({"alternating updates", cost::alternating_updates{.streams = 3}, 2 * h});
   out.push_back({"hyper-connections", cost::hyper_connections{.streams = 3, .count = 2}, 2 * (2 * 3 + 9 + 3)});
   out.push_back({"attention residuals", cost::attention_residuals{.sources = 3, .count = 2}, 4 * h});
+  out.push_back({"attention residuals without weights of norms",
+                 cost::attention_residuals{.sources = 3, .count = 2, .norm_weights = 0}, 2 * h});
+  out.push_back({"indexer of blocks", cost::block_indexer{.index_heads = 6, .index_dim = 10, .ratio = 4}, 2 * 10});
   out.push_back({"per-layer input", cost::per_layer_input{.inner = 24}, h});
   out.push_back({"projection", cost::projection{.outputs = 40, .count = 3, .bias = true}, 3 * 40});
   out.push_back({"projection of another width", cost::projection{.input = 30, .outputs = 40}});

@@ -131,6 +131,42 @@ TEST_CASE("a layout is read in any of its forms", "[interop][layouts]") {
   CHECK(as_megatron("[99999999999999999999]", 4).starts_with("no number"));
 }
 
+TEST_CASE("lists of words by stage are read and written", "[interop][layouts]") {
+  const auto same = [](const char* list, const char* text) {
+    INFO(list);
+    const auto read = interop::read_layout(list, 0);
+    REQUIRE(read);
+    const auto words = interop::write_bridge_layout(*read);
+    CHECK(interop::write_megatron_layout(*read) == text);
+    std::string again = "[";
+    for (const auto& stage : words) {
+      again += again.size() > 1 ? ", [" : "[";
+      for (const auto& word : stage) again += (again.back() == '[' ? "'" : ", '") + word + "'";
+      again += "]";
+    }
+    CHECK(interop::read_layout(again + "]", 0).value() == *read);
+  };
+  same(R"([["embedding", "decoder"], ["decoder", "loss"]])", "Et|tL");
+  same(R"([['embedding'] + ['decoder'] * 3, ['decoder'] * 2, [], ['mtp', 'loss'],])", "Et*3|tt||mL");
+  same(R"([["embedding"] + ["decoder"] * 4] + [["decoder"] * 4] * 14 + [["decoder"] + ["mtp"] + ["loss"]])",
+       "Et*4|(t*4|)*14,tmL");
+  same(R"(pipeline_model_parallel_layout = [["embedding"]] + ([["decoder"]] + [[]]) * 2 + [["decoder", "loss"]])",
+       "E|t||t||tL");
+  const auto why = [](const char* list) { return message(interop::read_layout(list, 0).error()); };
+  CHECK(why(R"([["embedding", "decoder"], ["loss"])").find("no ] or ,") != std::string::npos);
+  CHECK(why(R"(["embedding", "decoder", "loss"])").find("words, not stages") != std::string::npos);
+  CHECK(why(R"([["embedding", ["decoder"]], ["loss"]])").find("a word beside a list") != std::string::npos);
+  CHECK(why(R"([[["embedding"]], ["loss"]])").find("a list in a list of lists") != std::string::npos);
+  CHECK(why(R"([["embedding"] * , ["loss"]])").find("* without a number") != std::string::npos);
+  CHECK(why(R"([["embedding", "decoder"], ["decoder"]])").find("no L, the loss") != std::string::npos);
+  CHECK(why(R"([["embedding", "loss"], ["decoder"]])").find("t in the wrong place") != std::string::npos);
+  for (const char* large : {R"([["embedding"] + ["decoder"] * 99999999, ["loss"]])",
+                            R"([["embedding"], ["loss"]] + [["decoder"] * 1000] * 9999)"})
+    CHECK(interop::read_layout(large, 0).error().code == hocket::errc::limit_exceeded);
+  CHECK(why(R"([["embedding"], ["loss"]] x)").find("after the list") != std::string::npos);
+  CHECK(why(R"([[[[[[[[[["embedding"]]]]]]]]]])").find("too many brackets") != std::string::npos);
+}
+
 TEST_CASE("layouts at their limits", "[interop][layouts]") {
   const auto code = [](const std::string& text) {
     const auto read = interop::read_megatron_layout(text);

@@ -159,6 +159,7 @@ TEST_CASE("sizes that are open are those of the best plan, against all plans", "
     }
   CHECK(found.step_time.count() == best);
   CHECK(found.planned <= 10);
+  CHECK(found.covered);
   step_problem timed = q;  // measured passes are of some other sizes: they choose none
   timed.measured = measured_passes{seconds(1), seconds(2)};
   const auto of_timed = choose_sizes(timed, {.tp = true, .pp = true}, 8).value();
@@ -168,6 +169,82 @@ TEST_CASE("sizes that are open are those of the best plan, against all plans", "
   q.memory.capacity = 3_GiB;
   q.memory.reserve = 1_GiB;
   CHECK(!choose_sizes(q, {.tp = true, .pp = true}, 8).value().chosen);
+}
+
+TEST_CASE("no simulated step is below the least of its strategy, and the space is covered", "[planner][plan]") {
+  const cost::mixture experts{.experts = 16, .active_experts = 2, .expert_ffn = 1024, .shared_ffn = 1024};
+  const cost::attention full{.heads = 16, .kv_heads = 8, .head_dim = 64};
+  step_problem q = llama({}, 64);
+  q.model = {.sizes = {.hidden = 1024, .vocabulary = 32000}};
+  q.model.add({cost::norms{}, full, cost::norms{.place = cost::norm_place::between}, cost::feed_forward{.ffn = 4096}},
+              2);
+  q.model.add({cost::norms{}, full, cost::norms{.place = cost::norm_place::between}, experts}, 10);
+  q.memory.capacity = 40_GiB;
+  q.replay.norm = true;
+  const open_sizes open{.tp = true,
+                        .pp = true,
+                        .vp = true,
+                        .ep = true,
+                        .etp = true,
+                        .zero = true,
+                        .recompute = true,
+                        .sequence_parallel = true,
+                        .micro_batch = true};
+  const auto found = choose_sizes(q, open, 16).value();
+  REQUIRE(found.chosen);
+  CHECK(found.covered);
+  CHECK(static_cast<std::int64_t>(found.planned) < found.searched.fitting / 4);
+  double best = 1e30;
+  std::int64_t compared = 0, cut_experts = 0;
+  bool complete = true;
+  strategy_space space{.context = {1}, .zero_bubble = false, .expert_tensor = {1, 2, 4, 8}};
+  space.copies = {1};
+  space.recomputes = {cost::recompute::none, cost::recompute::selective, cost::recompute::full};
+  const cluster on{16, 8, q.memory, *q.on};
+  for (const std::int64_t tp : {1, 2, 4, 8})
+    for (const std::int64_t micro_batch : {1, 2, 4, 8}) {
+      space.tensor = {tp};
+      space.micro_batches = {micro_batch};
+      const auto part = solve(strategy_problem{q.model, q.training, on, space, q.replay}).value();
+      CHECK(part.by_least.size() <= most_by_least);
+      complete = complete && static_cast<std::int64_t>(part.by_least.size()) == part.fitting;
+      for (const scored_strategy& x : part.by_least) {
+        step_problem one = q;
+        one.parallel = x.of.how;
+        one.training.micro_batch = x.of.micro_batch;
+        one.schedule = usual(one.parallel);
+        const auto plan = plan_step(one, {.record = false});
+        REQUIRE(plan);
+        const double took = plan->step->step_time().count();
+        CHECK(std::chrono::duration<double>(x.cost.least).count() <= took);
+        if (plan->fits(one.memory)) best = std::min(best, took);
+        ++compared;
+        cut_experts += x.of.how.etp > 1 ? 1 : 0;
+      }
+    }
+  CHECK(complete);
+  CHECK(compared == found.searched.fitting);
+  CHECK(cut_experts > 100);
+  CHECK(found.step_time.count() == best);
+}
+
+TEST_CASE("a search that is stopped has the best until then", "[planner][plan]") {
+  const step_problem q = llama({}, 16);
+  const open_sizes open{.tp = true, .pp = true, .zero = true, .recompute = true, .micro_batch = true};
+  int asked = 0;
+  const auto whole =
+      choose_sizes(q, open, 8, 8, [&](search_progress at) { return at.done <= at.all || ++asked < 0; }).value();
+  CHECK(!whole.stopped);
+  CHECK(whole.covered);
+  const auto stopped = choose_sizes(q, open, 8, 8, [&](search_progress) { return ++asked < 8; }).value();
+  CHECK(stopped.stopped);
+  CHECK(!stopped.covered);
+  REQUIRE(stopped.chosen);
+  CHECK(stopped.planned < whole.planned);
+  CHECK(stopped.step_time >= whole.step_time);
+  const auto at_once = choose_sizes(q, open, 8, 8, [](search_progress) { return false; }).value();
+  CHECK(at_once.searched.evaluated == 0);
+  CHECK(!at_once.chosen);
 }
 
 TEST_CASE("a change is the plan of the changed problem", "[planner][plan]") {

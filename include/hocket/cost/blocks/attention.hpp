@@ -17,6 +17,7 @@ struct attention {
   std::int64_t value_dim = 0;   ///< width of a value; 0: head_dim
   std::int64_t input = 0;       ///< width of what is projected to queries, keys and values; 0: the model's
   std::int64_t window = 0;      ///< positions that a position sees, itself among them; 0: all before it
+  std::int64_t selected = 0;    ///< positions that sparse attention keeps of all before, 0: all
   bool chunked = false;         ///< `window` is a chunk: a position sees those of its own chunk (Llama 4)
   std::int64_t gate_width = 0;  ///< elements of an output gate per token: heads x width, or one per head
   std::int64_t norm_weights = 1;
@@ -30,9 +31,9 @@ struct attention {
 };
 
 }  // namespace hocket::inline HOCKET_ABI::cost
-HOCKET_DETAIL_STRUCT(hocket::cost::attention, heads, kv_heads, head_dim, value_dim, input, window, chunked, gate_width,
-                     norm_weights, qk_norm, qk_norm_all, qkv_bias, output_bias, gate_bias, attention_sinks, shared_kv,
-                     key_is_value);
+HOCKET_DETAIL_STRUCT(hocket::cost::attention, heads, kv_heads, head_dim, value_dim, input, window, selected, chunked,
+                     gate_width, norm_weights, qk_norm, qk_norm_all, qkv_bias, output_bias, gate_bias, attention_sinks,
+                     shared_kv, key_is_value);
 
 namespace hocket::inline HOCKET_ABI::cost::detail::blocks {
 
@@ -49,15 +50,19 @@ inline constexpr auto keys_made = choose(letters::shared_kv, letters::g* d, lite
 inline constexpr auto in_own_chunk = define(
     "kappa_c",
     s* choose(letters::attention_counted, least(w, s), least(w, s) / 2, (least(w, s) + 1) / 2, (least(w, s) + 1) / 2));
+/// Pairs that sparse attention keeps: as many for a position as it selects, or as there are before it.
+inline constexpr auto selected_pairs =
+    choose(least(letters::k_x, 1), flop::attended, pairs_within("kappa_x", letters::k_x));
 inline constexpr auto attended_pairs =
-    choose(least(w, 1), flop::attended, choose(letters::chunked, flop::attended_in_window, in_own_chunk));
+    choose(least(w, 1), selected_pairs, choose(letters::chunked, flop::attended_in_window, in_own_chunk));
 inline constexpr auto positions_kept = choose(least(w, 1), 1 * s, least(w, s));
 
 }  // namespace hocket::inline HOCKET_ABI::cost::detail::blocks
 namespace hocket::inline HOCKET_ABI::cost::letters::blocks {
 using detail::blocks::keys_made, detail::blocks::kv_made;
 using detail::blocks::value_width, detail::blocks::input_width, detail::blocks::own_kv, detail::blocks::own_values,
-    detail::blocks::in_own_chunk, detail::blocks::attended_pairs, detail::blocks::positions_kept;
+    detail::blocks::in_own_chunk, detail::blocks::attended_pairs, detail::blocks::positions_kept,
+    detail::blocks::selected_pairs;
 }  // namespace hocket::inline HOCKET_ABI::cost::letters::blocks
 
 namespace hocket::inline HOCKET_ABI::cost::letters::blocks::attention_terms {

@@ -24,6 +24,7 @@ struct mixture {
   std::int64_t shared_ffn = 0;  ///< width of all shared experts together
   std::int64_t ffn_matrices = 3;
   std::int64_t latent_width = 0;  ///< width that experts read and write, 0: the model's
+  std::int64_t router_width = 0;  ///< width that the router's scores are computed of, 0: the model's
   std::int64_t zero_experts = 0;  ///< copies of the input; the router has rows for them
   bool shared_gate = false, router_bias = false, expert_bias = false;
   bool bias = false;  ///< on products outside the experts chosen: shared experts, into and out of the latent width
@@ -34,7 +35,7 @@ struct mixture {
 }  // namespace hocket::inline HOCKET_ABI::cost
 HOCKET_DETAIL_STRUCT(hocket::cost::feed_forward, ffn, ffn_matrices, ffn_bias, shares_input);
 HOCKET_DETAIL_STRUCT(hocket::cost::mixture, experts, active_experts, expert_ffn, shared_ffn, ffn_matrices, latent_width,
-                     zero_experts, shared_gate, router_bias, expert_bias, bias, shares_input);
+                     router_width, zero_experts, shared_gate, router_bias, expert_bias, bias, shares_input);
 
 namespace hocket::inline HOCKET_ABI::cost::letters::blocks::feed_forward_terms {
 
@@ -93,9 +94,10 @@ struct formulas_of<feed_forward> {
 namespace hocket::inline HOCKET_ABI::cost::letters::blocks::mixture_terms {
 
 inline constexpr auto width = choose(least(letters::h_l, 1), 1 * letters::h, 1 * letters::h_l);
+inline constexpr auto router_input = choose(least(letters::h_r, 1), 1 * letters::h, 1 * letters::h_r);
 inline constexpr std::string_view shared_biases = "transformers 5.24: mlp_bias, use_bias";
 inline constexpr auto parameters = [] {
-  return terms(weights("router", L * (h * (E + E_z)), L, one_rank, moe),
+  return terms(weights("router", L * (router_input * (E + E_z)), L, one_rank, moe),
                weights("router bias", L * (E + E_z), router_bias, one_rank, "arXiv:2412.19437"),
                weights("latent width of experts", L * (2 * h * h_l), h_l, one_rank, "Nemotron 3"),
                weights("latent width, biases", L * (h_l + h), n_b * h_l, one_rank, shared_biases),
@@ -117,7 +119,7 @@ inline constexpr auto forward = [] {
   using detail::flop::once_more, detail::flop::replays;
   constexpr auto used = k * E / (E + E_z);  // of a token's choices: spread evenly, a part costs nothing
   constexpr std::string_view zero = "arXiv:2101.03961; zero experts: arXiv:2509.01322, spread evenly";
-  return terms(flops("router", product(h * (E + E_z)), router_counted, choose(sp, 1, tp), once_more, moe,
+  return terms(flops("router", product(router_input * (E + E_z)), router_counted, choose(sp, 1, tp), once_more, moe,
                      layer_operation::router, E + E_z),
                flops("latent width of experts", product(2 * h * h_l), h_l, one_rank, replays(r_ffn_in),
                      "Megatron-LM moe_layer_flops", layer_operation::ffn_in, 1 * h_l),

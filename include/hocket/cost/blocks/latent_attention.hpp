@@ -18,6 +18,7 @@ struct latent_attention {
   std::int64_t gate_width = 0;  ///< elements of an output gate per token, 0: none
   bool bias = false;            ///< on the compressing projections and the output
   bool absorbed = false;
+  std::int64_t window = 0;                      ///< positions that a position sees, 0: all before it
   std::int64_t selected = 0;                    ///< positions that sparse attention keeps, 0: all
   std::int64_t index_heads = 0, index_dim = 0;  ///< of an indexer of its own; 0: none
   friend constexpr bool operator==(const latent_attention&, const latent_attention&) = default;
@@ -25,7 +26,7 @@ struct latent_attention {
 
 }  // namespace hocket::inline HOCKET_ABI::cost
 HOCKET_DETAIL_STRUCT(hocket::cost::latent_attention, heads, query_rank, kv_rank, nope_dim, rope_dim, value_dim,
-                     gate_width, bias, absorbed, selected, index_heads, index_dim);
+                     gate_width, bias, absorbed, window, selected, index_heads, index_dim);
 
 namespace hocket::inline HOCKET_ABI::cost::letters::blocks::latent_attention_terms {
 
@@ -40,8 +41,7 @@ inline constexpr auto parameters = [] {
                weights("biases", L * (r_q + r_k + d_r + h), n_b, one_rank, mla),
                weights("indexer", L * (r_q * a_x * d_x + h * d_x + 2 * d_x + h * a_x), a_x, one_rank, dsa));
 }();
-inline constexpr auto selected_pairs =
-    choose(least(letters::k_x, 1), detail::flop::attended, detail::blocks::pairs_within("kappa_x", letters::k_x));
+inline constexpr auto core_pairs = choose(least(w, 1), selected_pairs, detail::flop::attended_in_window);
 // The indexer: projections, then for each pair a product of each head and a weighted sum over them.
 inline constexpr auto index_projections = [] { return detail::blocks::product(r_q * a_x * d_x + h * d_x + h * a_x); }();
 inline constexpr auto index_scores = [] {
@@ -57,7 +57,7 @@ inline constexpr auto forward = [] {
             layer_operation::qkv, a * (d_n + d_r)),
       flops("latent key and value", product(h * (r_k + d_r) + r_k * a * (d_n + d_v)), L, tp, replays(r_qkv), mla,
             layer_operation::qkv, a * (d_n + d_v)),
-      flops("latent attention core", 2 * FLOP * B * (a * core_width) * selected_pairs * L, L, tp, core_once_more, mla,
+      flops("latent attention core", 2 * FLOP * B * (a * core_width) * core_pairs * L, L, tp, core_once_more, mla,
             layer_operation::attention),
       flops("latent output", product(a * d_v * h), L, tp, replays(r_output), mla, layer_operation::output, 1 * h),
       flops("output gate", product(h * g_o), g_o, tp, replays(r_qkv), "arXiv:2505.06708", layer_operation::qkv,
@@ -109,7 +109,7 @@ inline constexpr auto saved = [] {
              layer_operation::output));
 }();
 inline constexpr auto state = [] {
-  return terms(tensor("latent keys and values", c * (element * (s * (r_k + d_r))), L, one_rank, mla,
+  return terms(tensor("latent keys and values", c * (element * (positions_kept * (r_k + d_r))), L, one_rank, mla,
                       layer_operation::qkv, origin::definition),
                tensor("keys of the indexer", c * (element * (s * d_x)), a_x, one_rank, dsa, layer_operation::router,
                       origin::definition));

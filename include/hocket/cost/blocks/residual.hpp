@@ -24,9 +24,10 @@ struct hyper_connections {
 ///
 ///     cost::attention_residuals{.sources = 3}   // embedding, one finished block, the running sum
 struct attention_residuals {
-  std::int64_t sources = 1;   ///< that this layer's mixes read
-  std::int64_t count = 2;     ///< mixes of a layer: attention and FFN
-  bool closes_block = false;  ///< the running sum is a source of its own from here on
+  std::int64_t sources = 1;       ///< that this layer's mixes read
+  std::int64_t count = 2;         ///< mixes of a layer: attention and FFN
+  bool closes_block = false;      ///< the running sum is a source of its own from here on
+  std::int64_t norm_weights = 1;  ///< vectors of each mix's norm; 0: none
   friend constexpr bool operator==(const attention_residuals&, const attention_residuals&) = default;
 };
 /// Alternating updates (AltUp): a layer works on one of `streams` residual streams. A token's weights predict all of
@@ -49,6 +50,7 @@ struct projection {
   std::int64_t input = 0;  ///< width of what it reads, 0: the model's
   std::int64_t outputs = 0;
   std::int64_t count = 1;
+  std::int64_t uses = 1;  ///< products of each of them with a token: one for each head, perhaps
   bool bias = false;
   friend constexpr bool operator==(const projection&, const projection&) = default;
 };
@@ -61,10 +63,10 @@ struct table {
 
 }  // namespace hocket::inline HOCKET_ABI::cost
 HOCKET_DETAIL_STRUCT(hocket::cost::hyper_connections, streams, count);
-HOCKET_DETAIL_STRUCT(hocket::cost::attention_residuals, sources, count, closes_block);
+HOCKET_DETAIL_STRUCT(hocket::cost::attention_residuals, sources, count, closes_block, norm_weights);
 HOCKET_DETAIL_STRUCT(hocket::cost::alternating_updates, streams);
 HOCKET_DETAIL_STRUCT(hocket::cost::per_layer_input, inner);
-HOCKET_DETAIL_STRUCT(hocket::cost::projection, input, outputs, count, bias);
+HOCKET_DETAIL_STRUCT(hocket::cost::projection, input, outputs, count, uses, bias);
 HOCKET_DETAIL_STRUCT(hocket::cost::table, elements, count);
 
 namespace hocket::inline HOCKET_ABI::cost::letters::blocks::hyper_connections_terms {
@@ -114,7 +116,7 @@ namespace hocket::inline HOCKET_ABI::cost::letters::blocks::attention_residuals_
 inline constexpr std::string_view source = "arXiv:2603.15031";
 inline constexpr auto parameters = [] {
   return terms(weights("attention residuals, queries", L * n * h, n, literal(1), source),
-               weights("attention residuals, norms", L * n * h, n, literal(1), source));
+               weights("attention residuals, norms", L * n * (n_w * h), n * n_w, literal(1), source));
 }();
 // Of each source a product with the query, and its part in the sum.
 inline constexpr auto forward = [] {
@@ -235,12 +237,12 @@ inline constexpr auto parameters = [] {
                weights("projection bias", L * n * h_o, n_b, literal(1), "matrix product"));
 }();
 inline constexpr auto forward = [] {
-  return terms(flops("projection", product(n * width * h_o), n, one_rank, detail::flop::once_more, "matrix product",
-                     layer_operation::none, 1 * h_o));
+  return terms(flops("projection", product(n * n_u * width * h_o), n, one_rank, detail::flop::once_more,
+                     "matrix product", layer_operation::none, 1 * h_o));
 }();
 inline constexpr auto saved = [] {
   using detail::saved::kept_unless_full, detail::saved::region;
-  return terms(tensor("projection, input", stream_of(n * width), kept_unless_full, region, "matrix product",
+  return terms(tensor("projection, input", stream_of(n * n_u * width), kept_unless_full, region, "matrix product",
                       layer_operation::none, origin::derived));
 }();
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <hocket/cost/blocks/attention.hpp>
+#include <hocket/cost/blocks/block_indexer.hpp>
 #include <hocket/cost/blocks/compressed_attention.hpp>
 #include <hocket/cost/blocks/feed_forward.hpp>
 #include <hocket/cost/blocks/latent_attention.hpp>
@@ -20,10 +21,10 @@
 namespace hocket::inline HOCKET_ABI::cost {
 
 /// One part of a layer, with its sizes.
-using block_sizes =
-    std::variant<norms, attention, latent_attention, compressed_attention, native_sparse_attention, gated_delta,
-                 kimi_delta, lightning_attention, short_convolution, mamba2, mamba, feed_forward, mixture,
-                 hyper_connections, attention_residuals, alternating_updates, per_layer_input, projection, table>;
+using block_sizes = std::variant<norms, attention, latent_attention, compressed_attention, native_sparse_attention,
+                                 gated_delta, kimi_delta, lightning_attention, short_convolution, mamba2, mamba,
+                                 feed_forward, mixture, hyper_connections, attention_residuals, alternating_updates,
+                                 per_layer_input, block_indexer, projection, table>;
 struct block {
   block_sizes what;
   bool weights_elsewhere = false;  ///< it works with the weights of an earlier block, which has counted them

@@ -185,6 +185,18 @@ constexpr result<void> check_block(const block& b) {
   return parameter_count{static_cast<std::int64_t>(sum.num()), static_cast<std::int64_t>((sum - idle).num())};
 }
 
+/// Those of the parameters that only correct the scores of routers: buffers, which no gradient trains. Model pages
+/// count them or leave them out. O(blocks of all runs).
+[[nodiscard]] constexpr std::int64_t router_biases(const layer_list& list) {
+  std::int64_t sum = 0;
+  for (const repeated_layer& run : list.layers)
+    for (const block& b : run.blocks) {
+      const auto* x = std::get_if<mixture>(&b.what);
+      if (x != nullptr && x->router_bias && !b.weights_elsewhere) sum += run.count * (x->experts + x->zero_experts);
+    }
+  return sum;
+}
+
 namespace detail {
 /// Parameters of some layers on one rank, not rounded.
 struct parameter_sum {
@@ -222,10 +234,11 @@ constexpr result<void> check_packing(const layer_list& list, const training& t) 
   bool told = true;
   static_cast<void>(for_each_run(list, [&](const layer_blocks& blocks, std::int64_t) -> result<void> {
     for (const block& b : blocks) {
-      if (const auto* x = std::get_if<latent_attention>(&b.what)) told = told && x->selected == 0;
+      if (const auto* x = std::get_if<latent_attention>(&b.what)) told = told && x->selected == 0 && x->window == 0;
       if (std::holds_alternative<compressed_attention>(b.what)) told = false;
       if (std::holds_alternative<native_sparse_attention>(b.what)) told = false;
       const auto* x = std::get_if<attention>(&b.what);
+      told = told && (x == nullptr || x->selected == 0);
       if (x == nullptr || x->window == 0) continue;
       told = told && !x->chunked && (window == 0 || window == x->window) && t.windowed_pairs > 0;
       window = x->window;

@@ -129,7 +129,7 @@ struct matrix_list {
   }
   void operator()(const feed_forward& x) { add_ffn(x.ffn, x.ffn_matrices); }
   void operator()(const mixture& x) {
-    add(x.experts + x.zero_experts, hidden);
+    add(x.experts + x.zero_experts, x.router_width > 0 ? x.router_width : hidden);
     add(x.latent_width, hidden);
     add(hidden, x.latent_width);
     add_ffn(x.shared_ffn, x.ffn_matrices);
@@ -150,6 +150,7 @@ struct matrix_list {
     add(x.inner, hidden);
     add(hidden, x.inner);
   }
+  void operator()(const block_indexer& x) { add((x.index_heads + 1) * x.index_dim, hidden); }
   void operator()(const projection& x) { add(x.outputs, x.input > 0 ? x.input : hidden, x.count); }
   void operator()(const norms&) {}
   void operator()(const attention_residuals&) {}  // vectors

@@ -27,6 +27,8 @@ namespace hocket::inline HOCKET_ABI::interop {
 struct report_context {
   std::string title;
   std::vector<std::string> assumed;  ///< defaults the model's config left unsaid
+  std::int64_t router_biases = 0;    ///< of the parameters
+  std::vector<counted_encoder> encoders{};
   std::optional<training_input> training;
   cost::parallel parallel{};
   cost::replay_set replay{};
@@ -168,6 +170,8 @@ struct cost_answer {
   if (!errors.none()) return out;
   out.context.title = name + " (" + model.architecture + ")";
   out.context.assumed = model.assumed;
+  out.context.router_biases = cost::router_biases(model.layers);
+  out.context.encoders = model.encoders;
   if (files.training)
     out.context.training =
         read_training(files.training->value, model.layers, files.training->name, "", &out.context.lists, true, errors);

@@ -7,6 +7,7 @@
 #include <hocket/interop/hugging_face_layers.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -16,11 +17,17 @@
 
 namespace hocket::inline HOCKET_ABI::interop {
 
+/// An encoder of a multimodal model: its parameters are none of the language model's.
+struct counted_encoder {
+  std::string name, architecture;
+  std::int64_t parameters = 0;
+};
 /// A published model: its layers, what it is called, and what its config left unsaid.
 struct model_input {
   cost::layer_list layers;
   std::string architecture;
   std::vector<std::string> assumed;
+  std::vector<counted_encoder> encoders{};  ///< of a multimodal config
 };
 
 namespace detail {
@@ -63,9 +70,14 @@ inline void fail_to_read(const nlohmann::json& config, std::string_view file, co
   }
   if (auto flat = hugging_face::read_config(config)) {
     if (const auto ok = cost::check(flat->model); !ok) errors.add(file, ok.error());
-    else out = {cost::to_layers(flat->model), std::move(flat->architecture), std::move(flat->assumed)};
+    else out = {cost::to_layers(flat->model), std::move(flat->architecture), std::move(flat->assumed), {}};
   } else if (auto read = hugging_face::read_layers(config)) {
-    out = {std::move(read->layers), std::move(read->architecture), std::move(read->assumed)};
+    out = {std::move(read->layers), std::move(read->architecture), std::move(read->assumed), {}};
+    for (const auto& each : read->encoders) {
+      const auto count = cost::count_parameters(each.layers);
+      if (!count) errors.add(file, count.error());
+      else out.encoders.push_back({each.name, each.architecture, count->total});
+    }
   } else {
     detail::fail_to_read(config, file, flat.error(), read.error(), errors);
   }

@@ -60,8 +60,8 @@ struct named_text {
 namespace detail {
 
 /// What "search" may stand for; left out as a whole, "parallel" leaves all of them open.
-inline constexpr const char* open_keys[] = {"tp",    "pp", "vp", "cp", "ep", "zero", "recompute", "sequence_parallel",
-                                            "copies"};
+inline constexpr const char* open_keys[] = {
+    "tp", "pp", "vp", "cp", "ep", "etp", "zero", "recompute", "sequence_parallel", "copies"};
 
 /// Reads a plan file part by part. After an error the parts that need the wrong one are left out.
 class plan_reader {
@@ -155,7 +155,8 @@ class plan_reader {
   }
   /// Notes a key that the file does not name. Experts of a model that has none are no choice.
   void leave_open(const char* key) {
-    const bool can_be = std::string_view(key) != "ep" || cost::has_experts(in_.model);
+    const bool of_experts = std::string_view(key) == "ep" || std::string_view(key) == "etp";
+    const bool can_be = !of_experts || cost::has_experts(in_.model);
     if (can_be && !in_.is_open(key)) in_.open.emplace_back(key);
   }
   /// What is open of "parallel" and "training"; the words that say so are taken out. An object that names neither tp,
@@ -183,6 +184,7 @@ class plan_reader {
             .vp = in_.is_open("vp"),
             .cp = in_.is_open("cp"),
             .ep = in_.is_open("ep"),
+            .etp = in_.is_open("etp"),
             .zero = in_.is_open("zero"),
             .recompute = in_.is_open("recompute"),
             .sequence_parallel = in_.is_open("sequence_parallel"),
@@ -353,9 +355,11 @@ template <class Named>
 }
 
 /// Chooses what the file leaves open: the fastest that fits. It is an error if nothing is possible and fits.
-inline void choose_open_sizes(plan_input& in, file_errors& errors) {
+/// @param watch  sees the progress and may stop the search, which then answers with the best so far (search_watch.hpp)
+template <class Watch = planner::unwatched>
+void choose_open_sizes(plan_input& in, file_errors& errors, const Watch& watch = {}) {
   if (in.open.empty() || !errors.none()) return;
-  auto sizes = planner::choose_sizes(in, in.open_sizes, in.devices, in.devices_per_node);
+  auto sizes = planner::choose_sizes(in, in.open_sizes, in.devices, in.devices_per_node, watch);
   if (!sizes) return errors.add(in.file, sizes.error());
   in.sizes = *std::move(sizes);
   if (!in.sizes->chosen) return errors.add(in.file + ": " + detail::why_none_chosen(in, *in.sizes));

@@ -35,6 +35,7 @@ inline std::string chosen(const plan_input& in, const plan_answer& plan, const s
                         : key == "vp"     ? p.vp
                         : key == "cp"     ? p.cp
                         : key == "ep"     ? p.ep
+                        : key == "etp"    ? p.etp
                         : key == "zero"   ? static_cast<std::int64_t>(p.zero)
                         : key == "copies" ? p.copies
                                           : in.training.micro_batch);
@@ -42,16 +43,14 @@ inline std::string chosen(const plan_input& in, const plan_answer& plan, const s
 
 /// What was not looked at: sizes that the file says, and those that no search here tries.
 inline std::string held_fixed(const plan_input& in, const plan_answer& plan) {
-  const cost::parallel& p = in.parallel;
   const bool with_experts = has_experts(in.model);
   std::string out;
   const auto add = [&](const std::string& what) { out += (out.empty() ? "" : ", ") + what; };
-  for (const char* key : {"tp", "pp", "vp", "cp", "ep", "zero", "sequence_parallel", "copies", "micro_batch"}) {
+  for (const char* key : {"tp", "pp", "vp", "cp", "ep", "etp", "zero", "sequence_parallel", "copies", "micro_batch"}) {
     if (std::find(in.open.begin(), in.open.end(), key) != in.open.end()) continue;
-    if (std::string_view(key) == "ep" && !with_experts) continue;
+    if ((std::string_view(key) == "ep" || std::string_view(key) == "etp") && !with_experts) continue;
     add(std::string(key) + " " + chosen(in, plan, key));
   }
-  if (with_experts) add("etp " + std::to_string(p.etp));
   add("sequences " + std::to_string(in.training.global_batch));
   return out;
 }
@@ -96,6 +95,19 @@ inline double gib_by_formula(const planner::scored_strategy& x) {
   return static_cast<double>(x.cost.memory.count()) / bytes_per_gib;
 }
 
+/// What is proved of the chosen sizes, in words.
+inline std::string proof_of(const planner::sizes_answer& sizes, bool splits) {
+  if (sizes.stopped) return "none: stopped, the best until then";
+  if (splits && sizes.without_split > 0)
+    return "none: by their bounds " + std::to_string(sizes.without_split) +
+           " more sizes might be quicker with a split of their own";
+  if (splits)
+    return "by its bound no candidate is quicker with another split; which sizes are candidates is not proved";
+  if (sizes.covered)
+    return "every other that fits by formula does at least this much work on its busiest rank, or was simulated";
+  return "none: others may be quicker than their formula says";
+}
+
 inline nlohmann::ordered_json choice_as_json(const plan_input& in, const plan_answer& p) {
   using nlohmann::ordered_json;
   const planner::strategy_plan& c = in.sizes->searched;
@@ -113,6 +125,8 @@ inline nlohmann::ordered_json choice_as_json(const plan_input& in, const plan_an
   to["bytes"] = static_cast<std::int64_t>(fullest(p).ceiling().num());
   to[in.search_split ? "split_by_themselves" : "simulated"] = in.sizes->planned;
   to[in.search_split ? "splits_that_fit" : "simulated_that_fit"] = in.sizes->planned_that_fit;
+  to["covered"] = in.sizes->covered;
+  to["proof"] = proof_of(*in.sizes, in.search_split);
   if (!c.front.empty()) to["all_layers_alike"] = priced(c.front.front());
   if (!c.front.empty()) to["leanest"] = priced(c.front.back());
   for (const auto& x : c.best_beyond_memory) to["with_more_memory"] = priced(x);

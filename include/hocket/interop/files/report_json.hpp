@@ -93,7 +93,17 @@ inline void terms_as_json(std::string& out, const cost::report& r) {
 /// A report as JSON: the form of `hocket cost report --format json` (docs/file_forms.md).
 [[nodiscard]] inline std::string report_as_json(const cost::report& r, const report_context& context) {
   std::string out = "{\n  \"version\": 1,\n  \"parameters\": {\"total\": " + std::to_string(r.parameters.total) +
-                    ", \"active\": " + std::to_string(r.parameters.active) + ", \"assumed\": [";
+                    ", \"active\": " + std::to_string(r.parameters.active) +
+                    ", \"router_biases\": " + std::to_string(context.router_biases) +
+                    ", \"total_without_router_biases\": " + std::to_string(r.parameters.total - context.router_biases) +
+                    ", \"encoders\": [";
+  for (std::size_t i = 0; i < context.encoders.size(); ++i) {
+    const counted_encoder& each = context.encoders[i];
+    out += (i ? ", " : "") + std::string("{\"name\": ") + detail::json_string(each.name) +
+           ", \"architecture\": " + detail::json_string(each.architecture) +
+           ", \"total\": " + std::to_string(each.parameters) + "}";
+  }
+  out += "], \"assumed\": [";
   for (std::size_t i = 0; i < context.assumed.size(); ++i)
     out += (i ? ", " : "") + detail::json_string(context.assumed[i]);
   out += "]},\n  \"flops\": ";

@@ -102,6 +102,10 @@ inline void terms_as_text(std::string& out, const cost::report& r) {
   };
   plain("parameters", detail::grouped(r.parameters.total));
   if (r.parameters.active != r.parameters.total) plain("used by one token", detail::grouped(r.parameters.active));
+  if (context.router_biases > 0)
+    plain("without biases of routers", detail::grouped(r.parameters.total - context.router_biases));
+  for (const counted_encoder& each : context.encoders)
+    plain(each.name + " (" + each.architecture + "), apart", detail::grouped(each.parameters));
   if (r.flops) {
     const auto& f = *r.flops;
     plain("tokens per step", detail::grouped(r.tokens_per_step));

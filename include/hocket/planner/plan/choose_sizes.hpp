@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <hocket/planner/plan/step_plan.hpp>
+#include <hocket/planner/search_watch.hpp>
 #include <hocket/planner/strategy/solve.hpp>
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace hocket::inline HOCKET_ABI::planner {
 
 /// What of a step is open.
 struct open_sizes {
-  bool tp = false, pp = false, vp = false, cp = false, ep = false;
+  bool tp = false, pp = false, vp = false, cp = false, ep = false, etp = false;
   bool zero = false, recompute = false, sequence_parallel = false, copies = false, micro_batch = false;
   std::int64_t stages = 0;         ///< pp * vp, if that is given; 0: it is not
   std::int64_t micro_batches = 0;  ///< of a pipeline, if that is given; 0: it is not
@@ -28,8 +29,13 @@ struct sizes_answer {
   strategy_plan searched;              ///< what was compared, by formula
   std::size_t planned = 0;             ///< of them, how many were planned, split and simulated by themselves
   std::size_t planned_that_fit = 0;
-  seconds step_time{};  ///< of the chosen
-  bytes memory{};       ///< of its fullest rank
+  /// Of those that fit by formula: planned or not, none is quicker than the chosen. With an open split nothing is
+  /// proved so: the bounds are those of stages dealt out evenly.
+  bool covered = false;
+  bool stopped = false;           ///< the watch ended the search: the chosen is the best until then
+  std::size_t without_split = 0;  ///< with an open split: candidates that might have become the quickest by theirs
+  seconds step_time{};            ///< of the chosen
+  bytes memory{};                 ///< of its fullest rank
 };
 
 namespace detail {
@@ -37,9 +43,10 @@ namespace detail {
 /// Every choice that agrees with what is given.
 [[nodiscard]] inline strategy_space space_of(const step_problem& q, const open_sizes& open) {
   const cost::parallel& p = q.parallel;
-  strategy_space space{.context = {p.cp}, .expert = {p.ep}, .zero_bubble = false};
+  strategy_space space{.context = {p.cp}, .expert = {p.ep}, .zero_bubble = false, .expert_tensor = {p.etp}};
   if (open.cp) space.context = {1, 2, 4, 8, 16};
   if (open.ep) space.expert = strategy_space{}.expert;
+  if (open.etp) space.expert_tensor = {1, 2, 4, 8};
   if (!open.tp) space.tensor = {p.tp};
   if (!open.pp) space.pipeline = {p.pp};
   if (!open.vp) space.chunks = {p.vp};
@@ -96,21 +103,26 @@ namespace detail {
     all.named += one.named;
     all.evaluated += one.evaluated;
     all.fitting += one.fitting;
+    all.faster += one.faster;
+    all.stopped = all.stopped || one.stopped;
     for (std::size_t i = 0; i < rejection_count; ++i) all.rejected[i] += one.rejected[i];
     for (const auto& x : one.front) fits.insert(std::upper_bound(fits.begin(), fits.end(), x, is_faster), x);
     for (const auto& x : one.fastest)
       all.fastest.insert(std::upper_bound(all.fastest.begin(), all.fastest.end(), x, is_faster), x);
+    for (const auto& x : one.by_least)
+      all.by_least.insert(std::upper_bound(all.by_least.begin(), all.by_least.end(), x, is_sooner_at_least), x);
     for (const auto& x : one.best_beyond_memory)
       if (beyond.empty() || is_faster(x, beyond.front())) beyond.assign(1, x);
   }
   for (const auto& x : fits)
     if (all.front.empty() || x.cost.memory < all.front.back().cost.memory) all.front.push_back(x);
   if (all.fastest.size() > most_kept) all.fastest.resize(most_kept);
+  if (all.by_least.size() > most_by_least) all.by_least.resize(most_by_least);
   if (!beyond.empty() && !all.front.empty() && !is_faster(beyond.front(), all.front.front())) beyond.clear();
   return all;
 }
 
-/// The problem with the sizes of a strategy; etp stays.
+/// The problem with the sizes of a strategy.
 [[nodiscard]] inline step_problem with_sizes(step_problem q, const strategy& s) {
   cost::parallel& p = q.parallel;
   p.tp = s.how.tp;
@@ -119,6 +131,7 @@ namespace detail {
   p.dp = s.how.dp;
   p.cp = s.how.cp;
   p.ep = s.how.ep;
+  p.etp = s.how.etp;
   p.zero = s.how.zero;
   p.recompute = s.how.recompute;
   p.copies = s.how.copies;
@@ -140,10 +153,17 @@ namespace detail {
 }
 
 /// Chooses sizes of one step.
+template <watch_policy W>
 class sizes_chooser {
  public:
-  sizes_chooser(const step_problem& q, const open_sizes& open, std::int64_t devices, std::int64_t devices_per_node)
-      : q_(q), open_(open), devices_(devices), devices_per_node_(devices_per_node), space_(space_of(q, open)) {}
+  sizes_chooser(const step_problem& q, const open_sizes& open, std::int64_t devices, std::int64_t devices_per_node,
+                const W& watch)
+      : q_(q),
+        open_(open),
+        devices_(devices),
+        devices_per_node_(devices_per_node),
+        watch_(watch),
+        space_(space_of(q, open)) {}
 
   [[nodiscard]] result<sizes_answer> operator()() {
     auto found = search(q_.memory, space_);
@@ -167,6 +187,7 @@ class sizes_chooser {
         for (const scored_strategy& x : front->front) add(x.of);
       }
     plan(candidates);
+    if (!q_.search_split) cover(candidates);
     return std::move(out_);
   }
 
@@ -189,7 +210,7 @@ class sizes_chooser {
     };
     std::vector<strategy_plan> parts;
     for (const strategy_space& part : parts_of_space(q_, space, open_, devices_)) {
-      auto one = planner::solve(strategy_problem{q_.model, q_.training, on, part}, held);
+      auto one = planner::solve(strategy_problem{q_.model, q_.training, on, part, q_.replay}, held, watch_);
       if (!one) return one.error();
       parts.push_back(*std::move(one));
     }
@@ -221,11 +242,39 @@ class sizes_chooser {
     return step.count();
   }
 
+  /// Plans what may still be quicker than what was found, by its least step, until nothing is left that may.
+  void cover(const std::vector<strategy>& planned) {
+    constexpr std::int64_t most_passes = std::int64_t{1} << 23;  // a second or two
+    const std::vector<scored_strategy>& some = out_.searched.by_least;
+    std::int64_t passes = 0;
+    for (const scored_strategy& x : some) {
+      if (!goes_on(passes, static_cast<std::size_t>(most_passes))) return;
+      if (out_.chosen && seconds(x.cost.least).count() >= out_.step_time.count()) break;
+      if (std::find(planned.begin(), planned.end(), x.of) != planned.end()) continue;
+      const step_problem q = usual(x.of);
+      const std::int64_t of_this = passes_of_step(q);
+      passes += of_this;
+      if (of_this > most_recorded || passes > most_passes) return;
+      ++out_.planned;
+      if (try_one(q, split_effort::levels)) ++out_.planned_that_fit;
+    }
+    const bool all_listed = static_cast<std::int64_t>(some.size()) == out_.searched.fitting;
+    const bool last_is_slower =
+        !some.empty() && out_.chosen && seconds(some.back().cost.least).count() >= out_.step_time.count();
+    out_.covered = (all_listed || last_is_slower) && !out_.searched.stopped;
+  }
+  [[nodiscard]] bool goes_on(std::int64_t done, std::size_t all) {
+    out_.stopped = out_.stopped || !watch_({done, static_cast<std::int64_t>(all)});
+    return !out_.stopped || !out_.chosen;
+  }
+
   /// Plans all candidates on even stages, and if the split is open the most promising of them with one of their own.
   void plan(const std::vector<strategy>& strategies) {
     constexpr int most_split = 6;
     std::vector<candidate> all;
+    std::int64_t done = 0;
     for (const strategy& s : strategies) {
+      if (!goes_on(done++, strategies.size())) return;
       step_problem q = usual(s);
       if (passes_of_step(q) > most_recorded) continue;
       const double bound = least_step(q);
@@ -242,15 +291,19 @@ class sizes_chooser {
     std::vector<candidate> ordered;
     for (candidate& each : all)
       ordered.insert(std::upper_bound(ordered.begin(), ordered.end(), each, before), std::move(each));
-    for (int split = 0; const candidate& each : ordered) {
-      if (split == most_split) break;
-      split += try_one(each.q, split_effort::quick) ? 1 : 0;
+    int split = 0;
+    for (const candidate& each : ordered) {
+      if (!goes_on(split, most_split)) return;
+      if (out_.chosen && least_step(each.q) >= out_.step_time.count()) continue;  // no split makes it the quickest
+      if (split == most_split) ++out_.without_split;
+      else split += try_one(each.q, split_effort::quick) ? 1 : 0;
     }
   }
 
   const step_problem& q_;
   const open_sizes& open_;
   std::int64_t devices_, devices_per_node_;
+  const W& watch_;
   strategy_space space_;
   sizes_answer out_;
 };
@@ -259,14 +312,17 @@ class sizes_chooser {
 
 /// Chooses what a step leaves open: every strategy of the space is priced by formula, the fastest of them are planned
 /// (split, scheduled, simulated), and the quickest that fits is taken. Sizes that are not open stay as `q` has them.
+/// Where no split is open, the rest of the space is covered: what might be quicker by its least step is planned, too.
+/// @param watch  asked before each plan; once there is a best so far, its false ends the search
 /// Precondition: q.on. Errors: those of solve(strategy_problem).
 /// Complexity: that of the search, and at most most_kept plans; with an open split also those of its fronts.
 ///
 ///     const auto sizes = planner::choose_sizes(q, {.tp = true, .pp = true, .micro_batch = true}, 2048);
 ///     const auto plan = planner::plan_step(*sizes->chosen);
-[[nodiscard]] inline result<sizes_answer> choose_sizes(const step_problem& q, const open_sizes& open,
-                                                       std::int64_t devices, std::int64_t devices_per_node = 8) {
-  return detail::sizes_chooser(q, open, devices, devices_per_node)();
+template <watch_policy W = unwatched>
+[[nodiscard]] result<sizes_answer> choose_sizes(const step_problem& q, const open_sizes& open, std::int64_t devices,
+                                                std::int64_t devices_per_node = 8, const W& watch = {}) {
+  return detail::sizes_chooser<W>(q, open, devices, devices_per_node, watch)();
 }
 
 // NOLINTEND(bugprone-unchecked-optional-access)

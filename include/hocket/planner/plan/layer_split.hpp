@@ -35,12 +35,16 @@ struct split_answer {
   std::string why_even;  ///< why an open split was not chosen; empty: none is open, or it was
 };
 
-/// What a layer may compute again: everything if the step leaves it open, else what it says.
+/// What a layer may compute again: every level if the step leaves it open, else what it says; in both cases with what
+/// every layer computes again.
 [[nodiscard]] inline std::vector<cost::recompute_choice> levels_of(const step_problem& q) {
   using cost::recompute;
   if (!q.search_recompute) return {{q.parallel.recompute, q.replay}};
-  std::vector<cost::recompute_choice> out{{recompute::none, {}}, {recompute::none, {.activation = true}}};
-  if (!q.training.flash_attention) out.push_back({recompute::selective, {}});
+  cost::replay_set with_activation = q.replay;
+  with_activation.activation = true;
+  std::vector<cost::recompute_choice> out{{recompute::none, q.replay}};
+  if (!q.replay.activation) out.push_back({recompute::none, with_activation});
+  if (!q.training.flash_attention) out.push_back({recompute::selective, q.replay});
   out.push_back({recompute::full, {}});
   return out;
 }

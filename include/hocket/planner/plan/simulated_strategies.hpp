@@ -23,7 +23,7 @@ namespace hocket::inline HOCKET_ABI::planner {
   q.training = problem.training;
   q.training.micro_batch = s.micro_batch;
   q.parallel = s.how;
-  q.replay.activation = s.replay_activation;
+  q.replay = detail::replayed_by(problem.replay, s);
   q.memory = problem.cluster.memory;
   q.on = problem.cluster.rates;
   q.schedule = detail::usual_choice(s.how);
@@ -33,14 +33,18 @@ namespace hocket::inline HOCKET_ABI::planner {
 
 /// The strategies whose simulated cost no other beats in both time and memory, of those that fit. Fastest first.
 /// @param some  strategies, with what the search says of them; a step too long to simulate keeps that
+/// @param watch  asked before each; its false leaves out the rest
 /// Complexity: one plan_step for each.
 ///
 ///     const auto found = planner::solve(problem);
 ///     const auto front = planner::simulated_front(problem, found->fastest);
-[[nodiscard]] inline std::vector<scored_strategy> simulated_front(const strategy_problem& problem,
-                                                                  std::vector<scored_strategy> some) {
+template <watch_policy W = unwatched>
+[[nodiscard]] std::vector<scored_strategy> simulated_front(const strategy_problem& problem,
+                                                           std::vector<scored_strategy> some, const W& watch = {}) {
   std::vector<scored_strategy> fitting;
+  std::int64_t done = 0;
   for (scored_strategy& x : some) {
+    if (!watch({done++, static_cast<std::int64_t>(some.size())})) break;
     const step_problem q = step_of(problem, x.of);
     if (detail::passes_of_step(q) <= most_recorded) {
       const auto plan = plan_step(q, {.record = false});
@@ -58,11 +62,24 @@ namespace hocket::inline HOCKET_ABI::planner {
 }
 
 /// The answer of solve(strategy_problem) with its front simulated: that of its own front and of the fastest.
-[[nodiscard]] inline strategy_plan with_simulated_front(const strategy_problem& problem, strategy_plan plan) {
+template <watch_policy W = unwatched>
+[[nodiscard]] strategy_plan with_simulated_front(const strategy_problem& problem, strategy_plan plan,
+                                                 const W& watch = {}) {
   std::vector<scored_strategy> some = plan.front;
   some.insert(some.end(), plan.fastest.begin(), plan.fastest.end());
-  plan.front = simulated_front(problem, std::move(some));
+  plan.front = simulated_front(problem, std::move(some), watch);
   return plan;
+}
+
+/// How many strategies that fit might still be quicker than the first of a simulated front, by their least steps: those
+/// that were not simulated. 0: the first is the best of the space. At least this many, where by_least is full.
+[[nodiscard]] inline std::int64_t possibly_quicker(const strategy_plan& plan) noexcept {
+  if (plan.front.empty()) return plan.fitting;
+  return std::count_if(plan.by_least.begin(), plan.by_least.end(), [&](const scored_strategy& x) {
+    const auto is_this = [&](const scored_strategy& y) { return y.of == x.of; };
+    return x.cost.least < plan.front.front().cost.step &&
+           std::none_of(plan.fastest.begin(), plan.fastest.end(), is_this);
+  });
 }
 
 /// The front of the answer for several numbers of devices, simulated: no other that fits is as fast with as little

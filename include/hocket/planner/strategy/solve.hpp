@@ -2,6 +2,7 @@
 #pragma once
 #include <hocket/core/result.hpp>
 #include <hocket/cost/machine.hpp>
+#include <hocket/planner/search_watch.hpp>
 #include <hocket/planner/strategy/detail/strategy_parts.hpp>
 #include <hocket/planner/strategy/strategy.hpp>
 
@@ -25,6 +26,15 @@ namespace detail {
   return a.cost.step != b.cost.step ? a.cost.step < b.cost.step : a.cost.memory < b.cost.memory;
 }
 
+[[nodiscard]] inline bool is_sooner_at_least(const scored_strategy& a, const scored_strategy& b) noexcept {
+  return a.cost.least < b.cost.least;
+}
+
+[[nodiscard]] inline cost::replay_set replayed_by(cost::replay_set replay, const strategy& s) noexcept {
+  replay.activation = replay.activation || s.replay_activation;
+  return replay;
+}
+
 [[nodiscard]] inline result<strategy_cost> price_alone(const strategy_problem& problem, const strategy& s) {
   using form = list_prices;
   const cost::layer_list& m = problem.model;
@@ -32,7 +42,7 @@ namespace detail {
   cost::training t = problem.training;
   t.micro_batch = s.micro_batch;
   if (const auto ok = form::check(m, t, s.how); !ok) return ok.error();
-  const auto layer = form::prices_of_layers(m, t, s.how, on.rates, {.activation = s.replay_activation});
+  const auto layer = form::prices_of_layers(m, t, s.how, on.rates, replayed_by(problem.replay, s));
   if (!layer) return layer.error();
   const auto n = form::prices_of_parameters(m, s.how);
   if (!n) return n.error();
@@ -44,19 +54,29 @@ namespace detail {
   return price;
 }
 
-template <held_policy H>
+template <held_policy H, watch_policy W>
 class strategy_finder {
   using form = list_prices;
 
  public:
-  strategy_finder(const cost::layer_list& m, const cost::training& t, const cluster& on, const strategy_space& space,
-                  const H& held)
-      : m_(m), t_(t), on_(on), space_(space), held_(held) {}
+  strategy_finder(const cost::layer_list& m, const strategy_problem& of, const H& held, const W& watch)
+      : m_(m),
+        t_(of.training),
+        on_(of.cluster),
+        space_(of.space),
+        replay_(of.replay),
+        compared_(of.compared),
+        held_(held),
+        watch_(watch) {}
 
   [[nodiscard]] result<strategy_plan> operator()() {
     const std::int64_t all = on_.devices;
+    const auto cut_choices = static_cast<std::int64_t>(space_.tensor.size() * space_.context.size());
+    std::int64_t seen = 0;
     for (const std::int64_t tp : space_.tensor)
       for (const std::int64_t cp : space_.context) {
+        if (!watch_({seen++, cut_choices})) report_.stopped = true;
+        if (report_.stopped) break;
         if (all % (tp * cp) != 0) continue;  // does not spread over all devices: not a strategy
         for (std::int64_t pp = 1; pp <= all / (tp * cp); ++pp) {
           if (all / (tp * cp) % pp != 0) continue;
@@ -116,8 +136,10 @@ class strategy_finder {
 
   [[nodiscard]] result<void> cuts() {
     const cost::parallel& p = s_.how;
-    const auto experts = form::has_experts(m_) ? space_.expert : std::vector<std::int64_t>{1};
-    const auto below = static_cast<std::int64_t>(experts.size() * space_.chunks.size()) * inner();
+    const bool mixes = form::has_experts(m_);
+    const auto experts = mixes ? space_.expert : std::vector<std::int64_t>{1};
+    const auto cut_over = mixes ? space_.expert_tensor : std::vector<std::int64_t>{1};
+    const auto below = static_cast<std::int64_t>(experts.size() * cut_over.size() * space_.chunks.size()) * inner();
     if (p.tp > on_.devices_per_node) {
       reject(rejection::node, below);
       return result<void>{};
@@ -134,31 +156,39 @@ class strategy_finder {
       reject(rejection::stages, below);
       return result<void>{};
     }
-    for (const std::int64_t ep : experts) {
-      s_.how.ep = ep;
-      if (!form::experts_divide(m_, ep) || (p.dp * p.cp * p.tp) % ep != 0) {
-        reject(rejection::experts, static_cast<std::int64_t>(space_.chunks.size()) * inner());
-        continue;
-      }
-      const result<table*> cut = table_of_cut();
-      if (!cut) return cut.error();
-      states_.clear();
-      for (const cost::zero zero : space_.zeros) {
-        cost::parallel at = s_.how;
-        at.zero = shards() ? zero : cost::zero::none;
-        const auto state = prices_of_states(form::ends_of(m_, t_, at), on_.rates);
-        if (!state) return state.error();
-        states_.push_back(*state);
-      }
-      for (const std::int64_t vp : space_.chunks) {
-        s_.how.vp = vp;
-        if (p.pp * vp > form::layer_count(m_) || (vp > 1 && p.pp == 1)) {
-          reject(rejection::stages, inner());
+    for (const std::int64_t ep : experts)
+      for (const std::int64_t etp : cut_over) {
+        s_.how.ep = ep;
+        s_.how.etp = etp;
+        if (!form::experts_divide(m_, ep, etp) || (p.dp * p.cp * p.tp) % (ep * etp) != 0 || p.tp % etp != 0) {
+          reject(rejection::experts, static_cast<std::int64_t>(space_.chunks.size()) * inner());
           continue;
         }
-        const rank_shapes shapes = form::shapes_of(m_, s_.how);
-        if (const auto ok = batches(**cut, shapes); !ok) return ok;
+        if (const auto ok = chunks_of_cut(); !ok) return ok;
       }
+    return {};
+  }
+
+  [[nodiscard]] result<void> chunks_of_cut() {
+    const cost::parallel& p = s_.how;
+    const result<table*> cut = table_of_cut();
+    if (!cut) return cut.error();
+    states_.clear();
+    for (const cost::zero zero : space_.zeros) {
+      cost::parallel at = s_.how;
+      at.zero = shards() ? zero : cost::zero::none;
+      const auto state = prices_of_states(form::ends_of(m_, t_, at), on_.rates);
+      if (!state) return state.error();
+      states_.push_back(*state);
+    }
+    for (const std::int64_t vp : space_.chunks) {
+      s_.how.vp = vp;
+      if (p.pp * vp > form::layer_count(m_) || (vp > 1 && p.pp == 1)) {
+        reject(rejection::stages, inner());
+        continue;
+      }
+      const rank_shapes shapes = form::shapes_of(m_, s_.how);
+      if (const auto ok = batches(**cut, shapes); !ok) return ok;
     }
     return {};
   }
@@ -224,7 +254,7 @@ class strategy_finder {
   /// Prices per way to cut a layer; pipeline and data-parallel sizes do not change them.
   [[nodiscard]] result<table*> table_of_cut() {
     for (table& x : tables_)
-      if (x.key.tp == s_.how.tp && x.key.cp == s_.how.cp && x.key.ep == s_.how.ep) return &x;
+      if (x.key.tp == s_.how.tp && x.key.cp == s_.how.cp && x.key.ep == s_.how.ep && x.key.etp == s_.how.etp) return &x;
     const auto n = form::prices_of_parameters(m_, s_.how);
     if (!n) return n.error();
     const std::size_t variants =
@@ -243,7 +273,7 @@ class strategy_finder {
       p.pp = 2;
       p.dp = 1;
       p.zero = cost::zero::none;
-      const auto made = form::prices_of_layers(m_, t, p, on_.rates, {.activation = s_.replay_activation});
+      const auto made = form::prices_of_layers(m_, t, p, on_.rates, replayed_by(replay_, s_));
       if (!made) return made.error();
       known = *made;
     }
@@ -258,7 +288,9 @@ class strategy_finder {
       return;
     }
     ++report_.fitting;
+    report_.faster += x.cost.step < compared_ ? 1 : 0;
     keep(x);
+    keep_by_least(x);
     // `front` is kept by rising time and falling memory.
     auto& front = report_.front;
     auto at = std::partition_point(front.begin(), front.end(),
@@ -281,6 +313,28 @@ class strategy_finder {
     kept.insert(std::upper_bound(kept.begin(), kept.end(), x, is_faster), x);
     if (kept.size() > most_kept) kept.pop_back();
   }
+  /// A strategy of by_least, and how many that fit were named before it: of equal ones the first are kept.
+  struct numbered {
+    scored_strategy x;
+    std::int64_t number;
+    [[nodiscard]] bool operator<(const numbered& other) const noexcept {
+      return x.cost.least != other.x.cost.least ? x.cost.least < other.x.cost.least : number < other.number;
+    }
+  };
+  /// Twice as many as are wanted are gathered before half of them go: a few comparisons for each that comes.
+  void keep_by_least(const scored_strategy& x) {
+    if (x.cost.least >= least_dropped_) return;
+    low_.push_back({x, report_.fitting});
+    if (low_.size() < 2 * most_by_least) return;
+    std::nth_element(low_.begin(), low_.begin() + most_by_least, low_.end());
+    least_dropped_ = low_[most_by_least].x.cost.least;
+    low_.resize(most_by_least);
+  }
+  void sort_by_least() {
+    std::sort(low_.begin(), low_.end());
+    if (low_.size() > most_by_least) low_.resize(most_by_least);
+    for (const numbered& each : low_) report_.by_least.push_back(each.x);
+  }
   /// Whether there are ranks over which a sharding spreads anything.
   [[nodiscard]] bool shards() const noexcept { return s_.how.dp * s_.how.cp > 1; }
   [[nodiscard]] error why_too_long() const {
@@ -291,6 +345,7 @@ class strategy_finder {
     return on_.rates.memory_bytes == 0 ? none.with("memory_bytes is 0") : step_too_long();
   }
   void finish() {
+    sort_by_least();
     report_.named = report_.fitting;
     for (const std::int64_t of_reason : report_.rejected) report_.named += of_reason;
     if (!beyond_.empty() && (report_.front.empty() || is_faster(beyond_.front(), report_.front.front())))
@@ -301,13 +356,18 @@ class strategy_finder {
   const cost::training& t_;
   const cluster& on_;
   const strategy_space& space_;
+  const cost::replay_set& replay_;
+  std::chrono::nanoseconds compared_;
   const H& held_;
+  const W& watch_;
   strategy s_;
   strategy_plan report_;
   std::vector<state_prices> states_;
   std::deque<table> tables_;  // they stay where they are
   std::vector<variant> levels_ = levels();
   std::vector<scored_strategy> beyond_;
+  std::vector<numbered> low_;  // of by_least, at most twice as many
+  std::chrono::nanoseconds least_dropped_ = (std::chrono::nanoseconds::max)();
   std::optional<error> too_long_;
 };
 
@@ -341,7 +401,7 @@ class strategy_finder {
   };
   const strategy_space& space = problem.space;
   for (const auto* list : {&space.pipeline, &space.tensor, &space.context, &space.expert, &space.chunks,
-                           &space.micro_batches, &space.copies}) {
+                           &space.micro_batches, &space.copies, &space.expert_tensor}) {
     for (const std::int64_t x : *list)
       if (x < 1 || x > max_choice) return error{errc::out_of_range, x, 1, max_choice}.with("a size of the space");
     if (const auto ok = once(*list); !ok) return ok;
@@ -353,14 +413,14 @@ class strategy_finder {
 
 namespace detail {
 
-template <class H>
-[[nodiscard]] result<strategy_plan> find_strategies(const strategy_problem& problem, const H& held) {
+template <class H, watch_policy W>
+[[nodiscard]] result<strategy_plan> find_strategies(const strategy_problem& problem, const H& held, const W& watch) {
   static_assert(held_policy<H>,
                 "hocket::planner: what a rank holds is said by `std::int64_t operator()(const strategy&, std::int64_t "
                 "micro_batches, std::int64_t rank) const`");
   if (const auto ok = check(problem); !ok) return ok.error();
   const cost::layer_list m = list_prices::without_predictions(problem.model);
-  return strategy_finder<H>(m, problem.training, problem.cluster, problem.space, held)();
+  return strategy_finder<H, W>(m, problem, held, watch)();
 }
 
 template <class H>
@@ -374,7 +434,7 @@ template <class H>
   };
   for (const std::int64_t n : device_counts) {
     problem.cluster.devices = n;
-    auto one = find_strategies(problem, held);
+    auto one = find_strategies(problem, held, unwatched{});
     if (!one) return one.error();
     for (const scored_strategy& x : one->front) {
       const scored_on_devices next{n, x};
@@ -409,6 +469,7 @@ template <class H>
 /// recomputed alike; the stage split refines that. Times are integral nanoseconds, ties go to less memory, then to the
 /// strategy that is named first, so every machine finds the same.
 /// @param held  what each rank holds in flight, where schedules are others than those named by `strategy`
+/// @param watch  asked before each pair of tp and cp; where it ends the search, strategy_plan::stopped is true
 /// Errors:
 /// - errc::out_of_range for devices, memory, sequence or global batch that are none.
 /// - errc::invalid_argument for a choice that the space has twice.
@@ -420,10 +481,10 @@ template <class H>
 ///
 ///     const auto found = hocket::planner::solve({.model = m, .training = t, .cluster = {.devices = 64, …}});
 ///     if (!found->front.empty()) found->front.front().of.how.tp;  // else nothing fits: found->rejected says why
-template <class H = held_in_closed_form>
+template <class H = held_in_closed_form, watch_policy W = unwatched>
   requires(!std::convertible_to<const H&, std::span<const std::int64_t>>)
-[[nodiscard]] result<strategy_plan> solve(const strategy_problem& problem, const H& held = {}) {
-  return detail::find_strategies(problem, held);
+[[nodiscard]] result<strategy_plan> solve(const strategy_problem& problem, const H& held = {}, const W& watch = {}) {
+  return detail::find_strategies(problem, held, watch);
 }
 
 /// The same for several numbers of devices, and the Pareto front of step time, memory and devices. The step is the same

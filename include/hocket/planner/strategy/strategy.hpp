@@ -46,6 +46,8 @@ struct strategy_space {
   std::vector<std::int64_t> pipeline{};       ///< pipeline sizes; empty: every divisor of the devices
   std::vector<cost::recompute> recomputes{};  ///< empty: every level, and SiLU and Mul alone
   std::vector<bool> sequence{false, true};    ///< sequence parallelism
+  /// Ranks over which an expert is cut (etp). Each must divide the tensor-parallel size: others are rejected.
+  std::vector<std::int64_t> expert_tensor{1};
 };
 
 /// Says how many chunks of activations a rank holds at its peak.
@@ -71,7 +73,7 @@ enum class rejection : std::uint8_t {
   node,         ///< tensor parallel size beyond a node
   heads,        ///< heads, KV heads, FFN, vocabulary, expert width or sequence do not divide over their ranks
   stages,       ///< more stages than layers, or chunks without a pipeline
-  experts,      ///< experts do not divide over ep, or ep does not divide the ranks of one stage
+  experts,      ///< experts do not divide over ep or etp, ep x etp not the ranks of one stage, or etp not tp
   batch,        ///< the global batch does not divide over micro_batch x dp
   few_batches,  ///< fewer micro-batches than interleaved chunks need: m < pp with vp > 1
   copies,       ///< the tokens of a micro-batch do not divide over its copies
@@ -85,7 +87,7 @@ inline constexpr std::size_t rejection_count = 9;
       "tensor parallel size beyond a node",
       "heads, KV heads, FFN, vocabulary, expert width or sequence do not divide",
       "more stages than layers, or chunks without a pipeline",
-      "experts do not divide over ep, or ep does not divide a stage's ranks",
+      "experts do not divide over ep or etp, ep x etp not a stage's ranks, or etp not tp",
       "the global batch does not divide over micro_batch x dp",
       "interleaved chunks with fewer micro-batches than stages",
       "the tokens of a micro-batch do not divide over its copies",
@@ -100,12 +102,17 @@ struct strategy_problem {
   cost::training training;  ///< micro_batch is chosen, the rest given
   planner::cluster cluster;
   strategy_space space{};
+  cost::replay_set replay{};            ///< what every layer computes again beside the level of a strategy
+  std::chrono::nanoseconds compared{};  ///< a step: strategy_plan::faster says how many that fit are shorter
 };
 
 /// What a strategy costs: step time, and memory of its fullest rank at its peak (cost::peak_memory).
 struct strategy_cost {
   std::chrono::nanoseconds step{};
   bytes memory{};
+  /// No simulation of this strategy on stages dealt out evenly is shorter: the busiest rank does its work, and what
+  /// happens once per step and never hides takes its time.
+  std::chrono::nanoseconds least{};
 };
 struct scored_strategy {
   strategy of;
@@ -114,6 +121,8 @@ struct scored_strategy {
 
 /// Strategies that a plan keeps beside its front.
 inline constexpr std::size_t most_kept = 32;
+/// Strategies that a plan keeps by their least step.
+inline constexpr std::size_t most_by_least = 1024;
 
 /// The answer of solve(strategy_problem).
 struct strategy_plan {
@@ -121,12 +130,17 @@ struct strategy_plan {
   std::vector<scored_strategy> front;
   /// The fastest that fit, at most most_kept: what a simulation may put into another order.
   std::vector<scored_strategy> fastest;
+  /// Those that fit with the smallest least step, at most most_by_least, smallest first: if the last of them cannot
+  /// beat a step that was found, or if there are fewer, none that is not listed can.
+  std::vector<scored_strategy> by_least;
   /// The fastest that does not fit, and so what memory costs. Empty if all fit.
   std::vector<scored_strategy> best_beyond_memory;
   std::array<std::int64_t, rejection_count> rejected{};
   std::int64_t named = 0;      ///< = evaluated + rejected before evaluation
   std::int64_t evaluated = 0;  ///< time and memory computed: all that are legal
   std::int64_t fitting = 0;
+  std::int64_t faster = 0;  ///< of those that fit: by formula shorter than the step of strategy_problem::compared
+  bool stopped = false;     ///< the watch ended the search: what follows from all strategies is not proved
 };
 
 /// A strategy on so many devices.

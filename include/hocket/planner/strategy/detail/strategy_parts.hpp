@@ -208,8 +208,9 @@ struct list_prices {
   [[nodiscard]] static bool has_experts(const cost::layer_list& list) {
     return !for_each_mixture(list, [](const cost::mixture&) { return false; });
   }
-  [[nodiscard]] static bool experts_divide(const cost::layer_list& list, std::int64_t ep) {
-    return for_each_mixture(list, [ep](const cost::mixture& x) { return x.experts % ep == 0; });
+  [[nodiscard]] static bool experts_divide(const cost::layer_list& list, std::int64_t ep, std::int64_t etp) {
+    return for_each_mixture(list,
+                            [=](const cost::mixture& x) { return x.experts % ep == 0 && x.expert_ffn % etp == 0; });
   }
   [[nodiscard]] static cost::setting ends_of(const cost::layer_list& list, const cost::training& t,
                                              const cost::parallel& p) {
@@ -402,7 +403,7 @@ template <held_policy H>
   const auto vp = static_cast<double>(p.vp);
   double sum = layer.head;
   for (const kind_count& x : shapes.all) sum += x.count * layer.kinds[x.kind].seconds;
-  double busiest = 0, compute = 0, most_kernels = 0, bytes = 0, exchange = 0, update = 0;
+  double busiest = 0, most_work = 0, compute = 0, most_kernels = 0, bytes = 0, exchange = 0, update = 0;
   double boundary = layer.kinds.front().hop_bytes;
   for (const rank_shape& x : shapes.ranks) {
     if (x.begin < x.end) boundary = layer.kinds[shapes.counts[x.begin].kind].hop_bytes;  // a rank may have no layers
@@ -422,6 +423,7 @@ template <held_policy H>
       own += some.count * n.kinds[some.kind].dense;
       expert += some.count * n.kinds[some.kind].expert;
     }
+    most_work = (std::max)(most_work, time - hop);
     if (time > busiest) {
       busiest = time;
       compute = computes;
@@ -441,11 +443,15 @@ template <held_policy H>
                late = cost::detail::lateness_of(on.spread, p.devices()) * batches * compute;
   const double device = batches * busiest + bubble + exposed + late;
   const double launched = 2 * batches * most_kernels * on.launch_seconds;
-  const double seconds =
-      (launched > device ? launched : device) + update / on.memory_bytes + on.load_seconds + on.post_seconds;
+  const double beside = update / on.memory_bytes + on.load_seconds + on.post_seconds;
+  const double seconds = (launched > device ? launched : device) + beside;
+  const double rounded = 2 * batches * vp;  // nanoseconds: a simulation counts passes of whole ones
+  const double least = batches * most_work + (1 - on.data_overlap) * exchange + beside;
   constexpr double max_count = 9.2e18;  // bytes beyond fit nowhere; a step beyond is an error of those who ask
   return {seconds * 1e9 < max_count ? std::chrono::nanoseconds(std::llround(seconds * 1e9)) : endless_step,
-          hocket::bytes(static_cast<std::int64_t>(std::ceil(bytes < max_count ? bytes - 1e-3 : max_count)))};
+          hocket::bytes(static_cast<std::int64_t>(std::ceil(bytes < max_count ? bytes - 1e-3 : max_count))),
+          std::chrono::nanoseconds(
+              static_cast<std::int64_t>((std::min)((std::max)(least * 1e9 * (1 - 1e-9) - rounded, 0.0), max_count)))};
 }
 
 }  // namespace hocket::inline HOCKET_ABI::planner::detail
