@@ -44,17 +44,27 @@ set(HOCKET_HEADERS
   hocket/graph/dependency_options.hpp
   hocket/graph/detail/bit_tries.hpp
   hocket/graph/detail/block_pool.hpp
+  hocket/graph/detail/byte_bound.hpp
+  hocket/graph/detail/byte_gate.hpp
+  hocket/graph/detail/byte_order.hpp
+  hocket/graph/detail/byte_search.hpp
   hocket/graph/detail/dag_of.hpp
   hocket/graph/detail/edge_pairs.hpp
+  hocket/graph/detail/flat_lists.hpp
   hocket/graph/detail/fused_nodes.hpp
   hocket/graph/detail/hazard_rules.hpp
+  hocket/graph/detail/issue_program.hpp
+  hocket/graph/detail/issue_solver.hpp
   hocket/graph/detail/journal.hpp
   hocket/graph/detail/list_schedule.hpp
+  hocket/graph/detail/live_values.hpp
   hocket/graph/detail/policy_members.hpp
   hocket/graph/detail/pooled_lists.hpp
   hocket/graph/detail/required_members.hpp
   hocket/graph/detail/reset_on_move.hpp
   hocket/graph/detail/storage_map.hpp
+  hocket/graph/detail/time_bound.hpp
+  hocket/graph/detail/time_search.hpp
   hocket/graph/detail/topological.hpp
   hocket/graph/detail/trie_leaf.hpp
   hocket/graph/detail/variable.hpp
@@ -65,6 +75,8 @@ set(HOCKET_HEADERS
   hocket/graph/edge_list.hpp
   hocket/graph/index.hpp
   hocket/graph/issue_order.hpp
+  hocket/graph/issue_rules.hpp
+  hocket/graph/issue_values.hpp
   hocket/graph/op_kind.hpp
   hocket/graph/persistent_index.hpp
   hocket/graph/reachability_rows.hpp

@@ -39,6 +39,10 @@ enum class errc : std::uint16_t {
   wrong_length,
   starts_not_told,
   other_op_count,
+  cap_below_bytes,
+  cap_below_time,
+  group_closes_cycle,
+  group_on_two_streams,
   // pipeline
   bad_shape = 200,
   bad_groups,

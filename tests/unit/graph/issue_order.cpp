@@ -11,51 +11,12 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "issue_program.hpp"
 
-using hocket::no_id;
-using hocket::node_id;
-using hocket::stream_id;
-using hocket::ticks;
 using hocket::graph::dag;
-using hocket::graph::edge;
+using namespace issue_test;
 
 namespace {
-
-struct program {
-  std::size_t nodes = 0;
-  std::vector<edge> edges;
-  std::vector<ticks> durations;
-  std::vector<stream_id> pinned;
-  std::vector<std::uint32_t> chains;
-};
-
-// The edges, and those from each op of a chain to every later one.
-std::vector<edge> all_edges(const program& p) {
-  std::vector<edge> all = p.edges;
-  for (node_id a = 0; a < p.chains.size(); ++a)
-    for (node_id b = a + 1; b < p.chains.size(); ++b)
-      if (p.chains[a] != no_id && p.chains[a] == p.chains[b]) all.push_back({a, b});
-  return all;
-}
-
-// When all is done of ops issued in this order; -1 if one is issued before an op that it waits for.
-ticks run(const program& p, const std::vector<edge>& edges, const std::vector<node_id>& order,
-          const std::vector<stream_id>& stream_of, std::vector<ticks>* start = nullptr) {
-  std::vector<ticks> done(p.nodes, -1), free(8, 0);
-  ticks end = 0;
-  for (const node_id b : order) {
-    ticks at = free[stream_of[b]];
-    for (const edge& e : edges) {
-      if (e.target != b) continue;
-      if (done[e.source] < 0) return -1;
-      at = std::max(at, done[e.source]);
-    }
-    if (start != nullptr) (*start)[b] = at;
-    done[b] = free[stream_of[b]] = at + p.durations[b];
-    end = std::max(end, done[b]);
-  }
-  return end;
-}
 
 // The least over all permutations and all streams.
 ticks best_of_all(const program& p, stream_id streams) {
@@ -78,20 +39,6 @@ ticks best_of_all(const program& p, stream_id streams) {
     }
   } while (std::next_permutation(order.begin(), order.end()));
   return best;
-}
-
-program random_program(hocket::testing::random_source& random, std::size_t nodes, stream_id streams) {
-  program p;
-  p.nodes = nodes;
-  for (node_id b = 0; b < nodes; ++b)
-    for (node_id a = 0; a < b; ++a)
-      if (random.below(3) == 0) p.edges.push_back({a, b});
-  for (std::size_t i = 0; i < nodes; ++i) p.durations.push_back(random.below(7));
-  if (random.below(3) == 0)
-    for (std::size_t i = 0; i < nodes; ++i) p.pinned.push_back(random.below(2) == 0 ? no_id : random.below(streams));
-  if (random.below(3) == 0)
-    for (std::size_t i = 0; i < nodes; ++i) p.chains.push_back(random.below(2) == 0 ? no_id : random.below(2));
-  return p;
 }
 
 hocket::graph::issue_order answer_of(const program& p, stream_id streams) {

@@ -3,6 +3,9 @@
 #pragma once
 #include <hocket/core/ids.hpp>
 #include <hocket/core/ticks.hpp>
+#include <hocket/graph/detail/byte_gate.hpp>
+#include <hocket/graph/detail/flat_lists.hpp>
+#include <hocket/graph/detail/live_values.hpp>
 #include <hocket/graph/edge.hpp>
 
 #include <algorithm>
@@ -14,22 +17,20 @@
 
 namespace hocket::inline HOCKET_ABI::graph::detail {
 
-// The neighbours of each node in one array.
-class flat_lists {
- public:
-  flat_lists(std::size_t nodes, std::span<const edge> edges, bool backward) : first_(nodes + 1), to_(edges.size()) {
-    for (const edge& e : edges) ++first_[(backward ? e.target : e.source) + std::size_t{1}];
-    for (std::size_t i = 0; i < nodes; ++i) first_[i + 1] += first_[i];
-    std::vector<std::size_t> at(first_.begin(), first_.end() - 1);
-    for (const edge& e : edges) to_[at[backward ? e.target : e.source]++] = backward ? e.source : e.target;
-  }
-  [[nodiscard]] std::span<const node_id> of(node_id a) const noexcept {
-    return std::span(to_).subspan(first_[a], first_[a + std::size_t{1}] - first_[a]);
-  }
+// What is to be ordered: ops that wait for others, and where they may run.
+struct issue_program {
+  flat_lists ups, downs;
+  std::vector<node_id> live;        // the ops, each after those that it waits for
+  std::vector<ticks> durations;     // by op
+  std::vector<stream_id> pinned;    // by op, no_id where any of the first `streams` will do; empty: no op is pinned
+  stream_id streams = 1;            // for ops that are not pinned
+  stream_id lanes = 1;              // and all, with those for pinned ops alone
+  std::vector<ticks> head, tail;    // by op, the longest chain before it, and after it
 
- private:
-  std::vector<std::size_t> first_;
-  std::vector<node_id> to_;
+  [[nodiscard]] std::size_t nodes() const noexcept { return durations.size(); }
+  [[nodiscard]] stream_id pin(node_id b) const noexcept { return pinned.empty() ? no_id : pinned[b]; }
+  // The same with time reversed, but for `live`.
+  [[nodiscard]] const flat_lists& before(bool reversed) const noexcept { return reversed ? downs : ups; }
 };
 
 // Ops on streams, with times from 0.
@@ -37,7 +38,48 @@ struct listed {
   std::vector<node_id> order;
   std::vector<stream_id> stream_of;
   std::vector<ticks> start;
+  std::vector<edge> holds;  // the second waits for the first, to have its memory
   ticks time = 0;
+};
+
+// Each op in program order where it starts earliest; rather on the stream whose last op it waits for.
+class program_order {
+ public:
+  explicit program_order(const issue_program& p) : p_(p), free_(p.lanes), last_(p.lanes, no_id) {}
+
+  [[nodiscard]] listed run() {
+    out_.order = p_.live;
+    out_.stream_of.assign(p_.nodes(), 0);
+    out_.start.assign(p_.nodes(), 0);
+    for (const node_id b : p_.live) {
+      ticks ready = 0;
+      for (const node_id a : p_.ups.of(b)) ready = (std::max)(ready, out_.start[a] + p_.durations[a]);
+      const stream_id s = p_.pin(b) != no_id ? p_.pin(b) : earliest(b, ready);
+      out_.stream_of[b] = s;
+      out_.start[b] = (std::max)(ready, free_[s]);
+      free_[s] = out_.start[b] + p_.durations[b];
+      last_[s] = b;
+      out_.time = (std::max)(out_.time, free_[s]);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] stream_id earliest(node_id b, ticks ready) const {
+    stream_id chosen = 0;
+    for (stream_id s = 1; s < p_.streams; ++s)
+      if ((std::max)(ready, free_[s]) < (std::max)(ready, free_[chosen])) chosen = s;
+    for (const node_id a : p_.ups.of(b)) {
+      const stream_id s = out_.stream_of[a];
+      if (s < p_.streams && last_[s] == a && free_[s] <= ready) chosen = s;
+    }
+    return chosen;
+  }
+
+  const issue_program& p_;     ///< literal: lives as long as the call
+  std::vector<ticks> free_;    // by stream, when its last op is done
+  std::vector<node_id> last_;  // by stream
+  listed out_;
 };
 
 // The ops that could start, the most urgent first; of equals the first in the program.
@@ -46,216 +88,178 @@ class ready_ops {
   void push(ticks urgency, node_id b) { heap_.emplace(urgency, no_id - b); }
   [[nodiscard]] bool empty() const noexcept { return heap_.empty(); }
   [[nodiscard]] std::pair<ticks, node_id> rank() const { return heap_.top(); }
-  [[nodiscard]] node_id pop() {
-    const node_id b = no_id - heap_.top().second;
-    heap_.pop();
-    return b;
-  }
+  [[nodiscard]] node_id top() const { return no_id - heap_.top().second; }
+  void pop() { heap_.pop(); }
 
  private:
   std::priority_queue<std::pair<ticks, node_id>> heap_;
 };
 
-/// What is done first comes first, of equals the earlier op.
-struct first_done {
-  [[nodiscard]] bool operator()(const std::pair<ticks, node_id>& a, const std::pair<ticks, node_id>& b) const noexcept {
-    return a > b;
-  }
+// No cap: every op may start as soon as a stream is free.
+struct open_gate {
+  static constexpr bool never_refuses = true;
+  [[nodiscard]] static bool admits(node_id) noexcept { return true; }
+  static void retire(node_id) noexcept {}
+  [[nodiscard]] static node_id next() noexcept { return no_id; }
 };
 
-class list_schedule {
+// One pass in time: whenever a stream is free, the most urgent op that may run there starts, if the gate admits it.
+template <class Gate>
+class list_pass {
  public:
-  list_schedule(std::size_t nodes, std::span<const edge> edges, std::span<const node_id> live, stream_id streams,
-                std::span<const ticks> durations, std::span<const stream_id> pinned)
-      : ups_(nodes, edges, true),
-        downs_(nodes, edges, false),
-        live_(live),
-        streams_(streams),
-        durations_(durations),
-        pinned_(pinned),
-        head_(nodes),
-        tail_(nodes) {
-    for (const node_id b : live)
-      for (const node_id a : ups_.of(b)) head_[b] = (std::max)(head_[b], head_[a] + durations_[a]);
-    for (std::size_t i = live.size(); i-- > 0;)
-      for (const node_id c : downs_.of(live[i])) tail_[live[i]] = (std::max)(tail_[live[i]], tail_[c] + durations_[c]);
-  }
+  // reversed: time runs backward, so ops wait for those that follow them.
+  list_pass(const issue_program& p, bool reversed, std::span<const ticks> urgency, Gate& gate)
+      : p_(p),
+        before_(p.before(reversed)),
+        after_(p.before(!reversed)),
+        urgency_(urgency),
+        gate_(gate),
+        here_(p.pinned.empty() ? 0 : p.lanes),
+        last_(p.lanes, no_id),
+        since_(p.lanes),
+        idle_(p.lanes, true),
+        waiting_(p.nodes()) {}
 
-  // Each op where it starts earliest, in program order; rather on the stream whose last op it waits for.
-  [[nodiscard]] listed in_program_order() const {
-    listed out = blank();
-    std::vector<ticks> free(streams_);
-    std::vector<node_id> last(streams_, no_id);
-    for (const node_id b : live_) {
-      ticks ready = 0;
-      for (const node_id a : ups_.of(b)) ready = (std::max)(ready, out.start[a] + durations_[a]);
-      stream_id chosen = pin(b);
-      if (chosen == no_id) chosen = earliest(b, ready, free, last, out);
-      out.order.push_back(b);
-      out.stream_of[b] = chosen;
-      out.start[b] = (std::max)(ready, free[chosen]);
-      free[chosen] = out.start[b] + durations_[b];
-      last[chosen] = b;
-      out.time = (std::max)(out.time, free[chosen]);
+  [[nodiscard]] listed run() {
+    out_.order.reserve(p_.live.size());
+    out_.stream_of.assign(p_.nodes(), 0);
+    out_.start.assign(p_.nodes(), not_started);
+    for (const node_id b : p_.live) {
+      waiting_[b] = before_.count(b);
+      if (waiting_[b] == 0) release(b);
     }
-    return out;
-  }
-
-  // Replaces `best` by a faster list, if there is one; `least` is reason to stop.
-  void improve(listed& best, ticks least) const {
-    // Forward and backward passes after the first: later ones gain next to nothing, and take seconds of many ops.
-    const int rounds = live_.size() > 200'000 ? 2 : 4;
-    std::vector<ticks> urgency(tail_.size());
-    for (const node_id b : live_) urgency[b] = tail_[b] + durations_[b];
-    for (int round = 0; round <= rounds && best.time > least; ++round) {
-      listed ahead = list(ups_, downs_, urgency);
-      for (const node_id b : live_) urgency[b] = ahead.start[b] + durations_[b];
-      if (ahead.time < best.time) best = std::move(ahead);
-      if (round == rounds) break;
-      const listed back = list(downs_, ups_, urgency);
-      for (const node_id b : live_) urgency[b] = back.start[b] + durations_[b];
+    start_all();
+    while (!running_.empty()) {
+      out_.time = running_.top().first;
+      while (!running_.empty() && running_.top().first == out_.time) {
+        const node_id a = running_.top().second;
+        running_.pop();
+        retire(a);
+      }
+      start_all();
     }
-  }
-
-  // No list takes less than this.
-  [[nodiscard]] ticks least_time() const {
-    ticks least = pinned_work();
-    std::vector<node_id> by_tail(live_.begin(), live_.end());
-    std::sort(by_tail.begin(), by_tail.end(),
-              [this](node_id x, node_id y) { return tail_[x] != tail_[y] ? tail_[x] > tail_[y] : x < y; });
-    std::vector<ticks> heads;
-    for (const node_id b : live_) {
-      heads.push_back(head_[b]);
-      least = (std::max)(least, head_[b] + durations_[b] + tail_[b]);
-    }
-    std::sort(heads.begin(), heads.end());
-    heads.erase(std::unique(heads.begin(), heads.end()), heads.end());
-    constexpr std::size_t most = 64;  // heads looked at: each costs a pass, and neighbours say nearly the same
-    const std::size_t step = heads.size() / most + 1;
-    for (std::size_t i = 0; i < heads.size(); i += step) least = (std::max)(least, bound_from(heads[i], by_tail));
-    return least;
+    return std::move(out_);
   }
 
  private:
-  [[nodiscard]] listed blank() const {
-    listed out;
-    out.order.reserve(live_.size());
-    out.stream_of.assign(head_.size(), 0);
-    out.start.assign(head_.size(), 0);
-    return out;
+  static constexpr ticks not_started = -1;
+  // Refusals after which a moment is over: the most urgent ops matter, and each question costs O(log ops).
+  static constexpr std::size_t most_refusals = 8;
+
+  void release(node_id b) { (p_.pin(b) == no_id ? anywhere_ : here_[p_.pin(b)]).push(urgency_[b], b); }
+
+  void retire(node_id a) {
+    gate_.retire(a);
+    retired_ = a;
+    idle_[out_.stream_of[a]] = true;
+    since_[out_.stream_of[a]] = out_.time;
+    for (const node_id c : after_.of(a))
+      if (--waiting_[c] == 0) release(c);
   }
 
-  [[nodiscard]] stream_id pin(node_id b) const noexcept { return pinned_.empty() ? no_id : pinned_[b]; }
-
-  [[nodiscard]] stream_id earliest(node_id b, ticks ready, std::span<const ticks> free, std::span<const node_id> last,
-                                   const listed& out) const {
-    stream_id chosen = 0;
-    for (stream_id s = 1; s < streams_; ++s)
-      if ((std::max)(ready, free[s]) < (std::max)(ready, free[chosen])) chosen = s;
-    for (const node_id a : ups_.of(b)) {
-      const stream_id s = out.stream_of[a];
-      if (last[s] == a && free[s] <= ready) chosen = s;
-    }
-    return chosen;
-  }
-
-  // The ops that start at `begin` or later, from those with most to come: their work on all streams between both.
-  [[nodiscard]] ticks bound_from(ticks begin, std::span<const node_id> by_tail) const {
-    ticks bound = 0, work = 0;
-    for (const node_id b : by_tail) {
-      if (head_[b] < begin) continue;
-      work += durations_[b];
-      const ticks shared = work / streams_ + (work % streams_ != 0 ? 1 : 0);
-      bound = (std::max)(bound, begin + shared + tail_[b]);
-    }
-    return bound;
-  }
-
-  [[nodiscard]] ticks pinned_work() const {
-    std::vector<ticks> work(streams_);
-    for (const node_id b : live_)
-      if (pin(b) != no_id) work[pin(b)] += durations_[b];
-    return *std::max_element(work.begin(), work.end());
-  }
-
-  // One pass in time: whenever a stream is free, the most urgent op that may run there starts.
-  struct pass {
-    explicit pass(const list_schedule& lists)
-        : here(lists.pinned_.empty() ? 0 : lists.streams_),
-          last(lists.streams_, no_id),
-          idle(lists.streams_, true),
-          waiting(lists.head_.size()) {}
-    ready_ops anywhere;
-    std::vector<ready_ops> here;  // by stream, the ops pinned there
-    std::vector<node_id> last;
-    std::vector<bool> idle;
-    std::vector<std::size_t> waiting;
-    std::priority_queue<std::pair<ticks, node_id>, std::vector<std::pair<ticks, node_id>>, first_done> running;
-  };
-
-  void release(pass& p, node_id b, std::span<const ticks> urgency) const {
-    (pin(b) == no_id ? p.anywhere : p.here[pin(b)]).push(urgency[b], b);
-  }
+  [[nodiscard]] bool is_idle(node_id b) const { return free_stream(b) != no_id; }
 
   // A free stream on which b needs no event, else the first that is free; no_id if none is.
-  [[nodiscard]] stream_id free_stream(const pass& p, const flat_lists& before, node_id b, const listed& out) const {
-    for (const node_id a : before.of(b)) {
-      const stream_id s = out.stream_of[a];
-      if (p.idle[s] && p.last[s] == a) return s;
+  [[nodiscard]] stream_id free_stream(node_id b) const {
+    if (const stream_id s = p_.pin(b); s != no_id) return idle_[s] ? s : no_id;
+    for (const node_id a : before_.of(b)) {
+      const stream_id s = out_.stream_of[a];
+      if (s < p_.streams && idle_[s] && last_[s] == a) return s;
     }
-    const auto at = std::find(p.idle.begin(), p.idle.end(), true);
-    return static_cast<stream_id>(at - p.idle.begin());
+    const auto end = idle_.begin() + p_.streams;
+    const auto at = std::find(idle_.begin(), end, true);
+    return at == end ? no_id : static_cast<stream_id>(at - idle_.begin());
   }
 
-  // Starts one op at `now`, the most urgent that finds its stream free; says whether there was one.
-  [[nodiscard]] bool start_one(pass& p, const flat_lists& before, ticks now, listed& out) const {
+  // The queue of the most urgent op that finds a stream free; null if there is none.
+  [[nodiscard]] ready_ops* most_urgent() {
     ready_ops* from = nullptr;
-    const bool any_idle = std::find(p.idle.begin(), p.idle.end(), true) != p.idle.end();
-    if (any_idle && !p.anywhere.empty()) from = &p.anywhere;
-    for (std::size_t s = 0; s < p.here.size(); ++s)
-      if (p.idle[s] && !p.here[s].empty() && (from == nullptr || from->rank() < p.here[s].rank())) from = &p.here[s];
-    if (from == nullptr) return false;
-    const node_id b = from->pop();
-    const stream_id s = pin(b) != no_id ? pin(b) : free_stream(p, before, b, out);
-    p.idle[s] = false;
-    p.last[s] = b;
-    out.stream_of[b] = s;
-    out.start[b] = now;
-    out.order.push_back(b);
-    p.running.emplace(now + durations_[b], b);
-    return true;
+    const auto end = idle_.begin() + p_.streams;
+    const bool any_idle = std::find(idle_.begin(), end, true) != end;
+    if (any_idle && !empty(anywhere_)) from = &anywhere_;
+    for (std::size_t s = 0; s < here_.size(); ++s)
+      if (idle_[s] && !empty(here_[s]) && (from == nullptr || from->rank() < here_[s].rank())) from = &here_[s];
+    return from;
+  }
+  // Drops what has started out of turn.
+  [[nodiscard]] bool empty(ready_ops& queue) const {
+    while (!queue.empty() && out_.start[queue.top()] != not_started) queue.pop();
+    return queue.empty();
   }
 
-  [[nodiscard]] listed list(const flat_lists& before, const flat_lists& after, std::span<const ticks> urgency) const {
-    listed out = blank();
-    pass p(*this);
-    for (const node_id b : live_) {
-      p.waiting[b] = before.of(b).size();
-      if (p.waiting[b] == 0) release(p, b, urgency);
+  void start_all() {
+    refused_.clear();
+    while (refused_.size() < most_refusals) {
+      ready_ops* const from = most_urgent();
+      if (from == nullptr) break;
+      const node_id b = from->top();
+      from->pop();
+      if (gate_.admits(b)) start(b);
+      else refused_.push_back(b);
     }
-    while (start_one(p, before, out.time, out)) {
+    for (node_id b = gate_.next(); b != no_id; b = gate_.next()) {
+      if (out_.start[b] != not_started || waiting_[b] != 0 || !is_idle(b) || !gate_.admits(b)) break;
+      start(b);
     }
-    while (!p.running.empty()) {
-      out.time = p.running.top().first;
-      while (!p.running.empty() && p.running.top().first == out.time) {
-        const node_id a = p.running.top().second;
-        p.running.pop();
-        p.idle[out.stream_of[a]] = true;
-        for (const node_id c : after.of(a))
-          if (--p.waiting[c] == 0) release(p, c, urgency);
-      }
-      while (start_one(p, before, out.time, out)) {
-      }
-    }
-    return out;
+    for (const node_id b : refused_)
+      if (out_.start[b] == not_started) release(b);
   }
 
-  flat_lists ups_, downs_;
-  std::span<const node_id> live_;
-  stream_id streams_;
-  std::span<const ticks> durations_;
-  std::span<const stream_id> pinned_;
-  std::vector<ticks> head_, tail_;  // the longest chain before an op, and after it
+  void start(node_id b) {
+    const stream_id s = free_stream(b);
+    if constexpr (!requires { Gate::never_refuses; }) hold(b, s);
+    idle_[s] = false;
+    last_[s] = b;
+    out_.stream_of[b] = s;
+    out_.start[b] = out_.time;
+    out_.order.push_back(b);
+    running_.emplace(out_.time + p_.durations[b], b);
+  }
+
+  // If b could have started earlier, it waits for an op that is done now.
+  void hold(node_id b, stream_id s) {
+    ticks ready = last_[s] == no_id ? 0 : since_[s];
+    for (const node_id a : before_.of(b)) ready = (std::max)(ready, out_.start[a] + p_.durations[a]);
+    if (ready < out_.time) out_.holds.push_back({retired_, b});
+  }
+
+  const issue_program& p_;       ///< literal: these three live as long as the call
+  const flat_lists& before_;     ///< literal
+  const flat_lists& after_;      ///< literal
+  std::span<const ticks> urgency_;
+  Gate& gate_;                   ///< literal
+  ready_ops anywhere_;
+  std::vector<ready_ops> here_;  // by stream, the ops pinned there
+  std::vector<node_id> last_;    // by stream
+  std::vector<ticks> since_;     // by stream, when it became free
+  std::vector<bool> idle_;
+  std::vector<std::size_t> waiting_;
+  std::vector<node_id> refused_;
+  running_ops running_;
+  node_id retired_ = no_id;      // the last op that was done
+  listed out_;
 };
+
+template <class Gate>
+[[nodiscard]] listed run_list(const issue_program& p, bool reversed, std::span<const ticks> urgency, Gate& gate) {
+  return list_pass<Gate>(p, reversed, urgency, gate).run();
+}
+
+// Replaces `best` by a faster list, if there is one; `least` is reason to stop.
+inline void improve_time(const issue_program& p, listed& best, ticks least) {
+  // Forward and backward passes after the first: later ones gain next to nothing, and take seconds of many ops.
+  const int rounds = p.live.size() > 200'000 ? 2 : 4;
+  open_gate gate;
+  std::vector<ticks> urgency(p.nodes());
+  for (const node_id b : p.live) urgency[b] = p.tail[b] + p.durations[b];
+  for (int round = 0; round <= rounds && best.time > least; ++round) {
+    listed ahead = run_list(p, false, urgency, gate);
+    for (const node_id b : p.live) urgency[b] = ahead.start[b] + p.durations[b];
+    if (ahead.time < best.time) best = std::move(ahead);
+    if (round == rounds) break;
+    const listed back = run_list(p, true, urgency, gate);
+    for (const node_id b : p.live) urgency[b] = back.start[b] + p.durations[b];
+  }
+}
 
 }  // namespace hocket::inline HOCKET_ABI::graph::detail
