@@ -115,6 +115,7 @@ enum class errc : std::uint16_t {
   not_a_range,
   not_an_alias,
   late_parts,
+  other_write_count,
   // planner
   does_not_fit = 700,
   other_ranks,

@@ -133,6 +133,8 @@ inline constexpr error_sentence error_sentences[] = {
      "line {0}, column {1}: \"{w}\" is no alias: write variable=part, two different numbers below 4294967295"},
     {errc::late_parts,
      "line {0}, column {1}: \"{w}\" comes too late or closes a cycle: variable {2} is a part of another already"},
+    {errc::other_write_count,
+     "line {0}, column {1}: {2} sizes are given, but the op writes {3} variables: one for each of them"},
     {errc::does_not_fit, "nothing fits: in {w} rank {0} lacks {1} bytes, though every layer keeps as little as it can"},
     {errc::other_ranks, "memory is given for {0} ranks, but the schedule has {1}"},
     {errc::layout_lacks, "the layout has no {w}"},

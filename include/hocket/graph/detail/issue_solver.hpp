@@ -43,6 +43,7 @@ class issue_solver {
     improve_time(p, fast, least_time_);
     if (fast.time < given_.list.time) fast_ = sized(std::move(fast));
     if (fast_.list.time > least_time_ && search(fast_, any_bytes)) least_time_ = fast_.list.time;
+    if (values.size() != 0 && p.live.size() <= byte_search_ops) (void)smallest();  // a better bound, quickly
   }
 
   [[nodiscard]] const sized_list& given() const& noexcept { return given_; }
