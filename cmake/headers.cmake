@@ -79,6 +79,7 @@ set(HOCKET_HEADERS
   hocket/graph/issue_values.hpp
   hocket/graph/op_kind.hpp
   hocket/graph/persistent_index.hpp
+  hocket/graph/program_values.hpp
   hocket/graph/reachability_rows.hpp
   hocket/graph/rule.hpp
   hocket/graph/steady_stream_plan.hpp

@@ -7,9 +7,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <memory_resource>
+#include <optional>
 #include <span>
 #include <sstream>
 #include <type_traits>
@@ -30,6 +33,10 @@ struct options {
   std::string index = "auto";
   std::uint32_t streams = 0;
   std::size_t limit = 20;
+  std::optional<double> memory_gib;
+  std::optional<std::uint32_t> most_us;
+  bool front = false;
+  std::string holds;
 };
 
 // What prune, reaches and sync know about a graph, whichever file and index it came from.
@@ -221,25 +228,78 @@ void sync(const options& o) {
   give(o.out, text::write_waits_csv(plan.waits()), line.str());
 }
 
+// What graph order knows of a program.
+struct timed_program {
+  graph::dag<no_index> g;
+  std::vector<hocket::ticks> durations;
+  graph::issue_values values;
+  bool tells_bytes = false;
+};
+
 // Collectives and io ops of one ring or file keep their program order unless --rules data says otherwise: ranks that
 // issue the collectives of a communicator in different orders hang.
-void order(const options& o) {
+timed_program read_timed(const options& o) {
   const text::ops_table program = read_ops(o);
   if (!program.has_us()) fail(o.ops + ": no column us says how long the ops take");
+  timed_program out;
+  out.tells_bytes = program.has_bytes() || program.has_write_ranges();
+  const bool asks_bytes = o.memory_gib || o.most_us || o.front;
+  if (asks_bytes && !out.tells_bytes) fail(o.ops + ": no column bytes says how large what the ops write is");
   std::size_t rule_edges = 0;
-  const graph::dag<no_index> g = kept_edges(o, program, rule_edges);
-  std::vector<hocket::ticks> durations;
-  for (node_id op = 0; op < program.size(); ++op) durations.push_back(program.us(op));
-  const auto answer = value_or_fail(graph::choose_issue_order(g, o.streams, durations), o.ops);
+  out.g = kept_edges(o, program, rule_edges);
+  for (node_id op = 0; op < program.size(); ++op) out.durations.push_back(program.us(op));
+  if (out.tells_bytes)
+    out.values = graph::values_of(program, [&](node_id op, std::uint32_t v) { return program.bytes_of(op, v); });
+  return out;
+}
+
+std::int64_t cap_of(const options& o) {
+  constexpr double gib = 1024.0 * 1024 * 1024, most = 9.2e18;
+  if (!o.memory_gib) return std::numeric_limits<std::int64_t>::max();
+  return static_cast<std::int64_t>(std::min(*o.memory_gib * gib, most));
+}
+
+std::string summary_of(const graph::issue_order& answer, bool tells_bytes) {
+  std::ostringstream line;
+  line << "makespan_us=" << answer.time << " lower_bound_us=" << answer.least_time;
+  if (tells_bytes) line << " peak_bytes=" << answer.peak_bytes << " least_bytes=" << answer.least_bytes;
+  line << " given_us=" << answer.given_time;
+  if (tells_bytes) line << " given_bytes=" << answer.given_bytes << " holds=" << answer.holds.size();
+  const bool proved = answer.is_proved(), smallest = tells_bytes && answer.is_smallest();
+  line << " proved=" << (proved && smallest ? "both" : proved ? "time" : smallest ? "bytes" : "none");
+  return line.str();
+}
+
+void front(const options& o, const timed_program& program) {
+  const auto answers =
+      value_or_fail(graph::issue_front(program.g, o.streams, program.durations, program.values), o.ops);
+  std::string out = "makespan_us,peak_bytes,holds\n";
+  for (const graph::issue_order& each : answers)
+    out += std::to_string(each.time) + ',' + std::to_string(each.peak_bytes) + ',' + std::to_string(each.holds.size()) +
+           '\n';
+  const graph::issue_order& fastest = answers.front();
+  std::ostringstream line;
+  line << "orders=" << answers.size() << " lower_bound_us=" << fastest.least_time
+       << " least_bytes=" << fastest.least_bytes << " given_us=" << fastest.given_time
+       << " given_bytes=" << fastest.given_bytes;
+  give(o.out, out, line.str());
+}
+
+void order(const options& o) {
+  const timed_program program = read_timed(o);
+  if (o.front) return front(o, program);
+  const auto answer = value_or_fail(
+      o.most_us ? graph::smallest_issue_order(program.g, o.streams, program.durations, program.values, *o.most_us)
+                : graph::choose_issue_order(program.g, o.streams, program.durations, program.values, cap_of(o)),
+      o.ops);
   std::string out = "position,op,stream,start_us\n";
   for (std::size_t i = 0; i < answer.order.size(); ++i) {
     const node_id op = answer.order[i];
     out += std::to_string(i) + ',' + std::to_string(op) + ',' + std::to_string(answer.stream_of[op]) + ',' +
            std::to_string(answer.start[op]) + '\n';
   }
-  std::ostringstream line;
-  line << "makespan_us=" << answer.time << " lower_bound_us=" << answer.least_time << " given_us=" << answer.given_time;
-  give(o.out, out, line.str());
+  if (!o.holds.empty()) write_file(o.holds, text::write_edges_csv(answer.holds));
+  give(o.out, out, summary_of(answer, program.tells_bytes));
 }
 
 // Exit 1 only if an order is missing: the host then has a race. Too much order costs time, but is safe.
@@ -289,7 +349,8 @@ constexpr const char* ops_columns =
     "    aliases       view=base or buffer=tensor, for the whole program\n"
     "    read_ranges   bytes, space:first-end, where end is one past the last\n"
     "    write_ranges  the same\n"
-    "    us            microseconds that the op takes (graph order)\n";
+    "    us            microseconds that the op takes (graph order)\n"
+    "    bytes         how large each variable is that the op writes, in the order of writes (graph order)\n";
 
 // --ops F [--rules R] | --edges F, exactly one of them.
 void add_input(CLI::App& command, options& o) {
@@ -338,6 +399,28 @@ void add_graph(CLI::App& app) {
   command->add_option("--streams", o->streams, "How many streams there are")
       ->check(CLI::Range(1u, hocket::stream_limit))
       ->required();
+  CLI::Option* const cap = command->add_option("--memory-gib", o->memory_gib, "The fastest order within so many GiB")
+                               ->type_name("GIB")
+                               ->check(CLI::Range(0.0, 8e9));
+  CLI::Option* const most = command->add_option("--most-us", o->most_us, "The fewest bytes within so many microseconds")
+                                ->type_name("US")
+                                ->excludes(cap);
+  CLI::Option* const front = command
+                                 ->add_flag("--front", o->front,
+                                            "Instead: CSV makespan_us,peak_bytes,holds of "
+                                            "orders that are each faster or smaller")
+                                 ->excludes(cap)
+                                 ->excludes(most);
+  command
+      ->add_option("--holds", o->holds, "Write the waits that keep memory within the cap, CSV source,target, to FILE")
+      ->type_name("FILE")
+      ->check(has_folder)
+      ->excludes(front);
+  command->footer(
+      "A value is alive from the start of its first op to the end of its last. An op that writes a variable without "
+      "reading it begins a new value; what nothing reads afterwards stays to the end.\n"
+      "lower_bound_us: no order takes less. least_bytes: none needs less. given_us: the program's own order.\n"
+      "holds: an op waits for another to have its memory, and needs an event for that.");
   CLI::Option* rules = add_rules(*command, *o);
   rules->default_str("ordered");
   add_out(*command, o->out);

@@ -19,9 +19,9 @@ namespace hocket_cli {
 ///                                            step: its micro-batch less that of the last bar of the same kind, chunk
 ///                                            and id on its lane, which is -1 at first
 ///
-/// All lanes, one after the other, are a list of numbers of words. A negative number -n and the number after it, b, stand
-/// for n words in a row, each the one that is b before it. So what 1F1B does again and again takes two numbers, however
-/// long it does it. A rank that runs what the one before it runs takes few, too.
+/// All lanes, one after the other, are a list of numbers of words. A negative number -n and the number after it, b,
+/// stand for n words in a row, each the one that is b before it. So what 1F1B does again and again takes two numbers,
+/// however long it does it. A rank that runs what the one before it runs takes few, too.
 class bar_writer {
  public:
   /// Adds the bars of the next lane. @param spans  of that lane, by start. O(s log s).

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The sub-commands of the planner, one file each.
 #pragma once
-#include <hocket/interop/files/fixed.hpp>
 #include <hocket/cost/device_memory.hpp>
+#include <hocket/interop/files/fixed.hpp>
 
 #include "command.hpp"
 

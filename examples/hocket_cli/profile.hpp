@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the parts of `hocket profile`, and commands that compare with a profile, share.
 #pragma once
-#include <hocket/interop/files/fixed.hpp>
 #include <hocket/interop/ascend/profile.hpp>
+#include <hocket/interop/files/fixed.hpp>
 #include <hocket/interop/mindspore/ir_program.hpp>
 
 #include <cstdint>

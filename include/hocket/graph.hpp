@@ -18,8 +18,11 @@
 #include <hocket/graph/edge_list.hpp>
 #include <hocket/graph/index.hpp>
 #include <hocket/graph/issue_order.hpp>
+#include <hocket/graph/issue_rules.hpp>
+#include <hocket/graph/issue_values.hpp>
 #include <hocket/graph/op_kind.hpp>
 #include <hocket/graph/persistent_index.hpp>
+#include <hocket/graph/program_values.hpp>
 #include <hocket/graph/reachability_rows.hpp>
 #include <hocket/graph/rule.hpp>
 #include <hocket/graph/steady_stream_plan.hpp>

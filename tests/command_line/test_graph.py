@@ -81,7 +81,7 @@ class Prune(ToolTest):
         program = (ROOT / "include/hocket/text/ops_csv.hpp").read_text()
         required = re.search(r'ops_csv_header = "([^"]*)"', program)[1].split(",")
         optional = re.findall(r'"(\w+)"', re.search(r"ops_csv_columns\[\] = \{([^}]*)\}", program)[1])
-        self.assertEqual(len(required) + len(optional), 11)
+        self.assertEqual(len(required) + len(optional), 12)
         self.assertEqual([c for c in (*required, *optional) if c not in columns], [])
 
     def test_data_is_the_default(self):
@@ -308,6 +308,138 @@ class Order(ToolTest):
         without = self.file("plain.csv", "\n".join(line.rsplit(",", 1)[0] for line in lines) + "\n")
         self.refused("graph", "order", "--ops", without, "--streams", 2, says="no column us")
         self.misused("graph", "order", "--ops", without, "--streams", 0, says="--streams")
+
+
+class OrderBytes(ToolTest):
+    """graph order with the column bytes, against an allocator that logs what is alive."""
+
+    def program(self, seed, ops=40):
+        """Ops with times and sizes. Some write in place, some write a variable anew, some results nobody reads."""
+        draw = random.Random(seed)
+        lines = ["op,stream,kind,reads,writes,us,bytes"]
+        variables = 0
+        for op in range(ops):
+            reads = {draw.randrange(max(0, variables - 12), variables) for _ in range(min(variables, draw.randrange(3)))}
+            old = sorted(reads) if draw.random() < 0.2 else [draw.randrange(variables)] if variables and draw.random() < 0.1 else []
+            writes = old[:1] or [variables]
+            variables += not old
+            kind = "collective" if op % 7 == 6 else "compute"
+            sizes = " ".join(str(draw.randrange(1, 1000)) for _ in writes)
+            lines.append(f"{op},0,{kind},{' '.join(map(str, reads))},{' '.join(map(str, writes))},{draw.randrange(1, 100)},{sizes}")
+        return lines
+
+    @staticmethod
+    def values(rows):
+        """Each value: its bytes, the ops that touch it, was it there before, does it stay."""
+        values, now, first_read = [], {}, set()
+        for op, _, _, reads, writes, _, sizes in rows:
+            op, reads, writes = int(op), reads.split(), writes.split()
+            for v in reads:
+                if v not in now:
+                    now[v] = {"bytes": 0, "ops": [], "before": True, "stays": True}
+                    first_read.add(v)
+                    values.append(now[v])
+                now[v]["ops"].append(op)
+                now[v]["stays"] = False
+            for v, size in zip(writes, map(int, sizes.split())):
+                if v not in reads:
+                    if v in now:
+                        now[v]["stays"] = False
+                    now[v] = {"bytes": 0, "ops": [], "before": False, "stays": True}
+                    values.append(now[v])
+                now[v]["bytes"] = max(now[v]["bytes"], size)
+                now[v]["ops"].append(op)
+                now[v]["stays"] = True
+        for v in first_read:
+            now[v]["stays"] = True
+        return values
+
+    @staticmethod
+    def peak(values, start, us, order):
+        """At the start of each op: what has begun, and has an op still to end or stays."""
+        place = {op: at for at, op in enumerate(order)}
+        most = sum(v["bytes"] for v in values if v["before"])
+        for op in order:
+            alive = 0
+            for v in values:
+                begun = v["before"] or any(place[x] <= place[op] for x in v["ops"])
+                ended = all(place[x] < place[op] and start[x] + us[x] <= start[op] for x in v["ops"])
+                alive += v["bytes"] if begun and (v["stays"] or not ended) else 0
+            most = max(most, alive)
+        return most
+
+    def check(self, lines, streams, *more):
+        rows = [line.split(",") for line in lines[1:]]
+        holds = self.folder / "holds.csv"
+        done = self.ok("graph", "order", "--ops", self.file("ops.csv", "\n".join(lines) + "\n"), "--streams", streams, "--holds", holds, *more)
+        us = [int(row[5]) for row in rows]
+        order = [op for _, op, _, _ in done.rows[1]]
+        start = {op: begin for _, op, _, begin in done.rows[1]}
+        said = {key: int(value) for key, value in done.summary.items() if key != "proved"}
+        self.assertEqual(said["peak_bytes"], self.peak(self.values(rows), start, us, order))
+        self.assertLessEqual(said["least_bytes"], said["peak_bytes"])
+        # Issued in this order, with these waits, each op starts when it says.
+        ops = [(0, row[2], set(map(int, row[3].split())), set(map(int, row[4].split()))) for row in rows]
+        before = [*rule_edges(ops, True), *(tuple(map(int, line.split(","))) for line in holds.read_text().splitlines()[1:])]
+        self.assertEqual(said["holds"], len(holds.read_text().splitlines()) - 1)
+        ends, free = {}, {}
+        for _, op, stream, begin in done.rows[1]:
+            at = max([free.get(stream, 0), *(ends[a] for a, b in before if b == op)])
+            self.assertEqual(at, begin)
+            ends[op] = free[stream] = at + us[op]
+        self.assertEqual(said["makespan_us"], max(ends.values()))
+        return said
+
+    def test_peaks_are_those_of_an_allocator(self):
+        tighter = 0
+        for seed in range(8):
+            lines = self.program(seed)
+            for streams in (1, 2, 4):
+                free = self.check(lines, streams)
+                self.assertLessEqual(free["makespan_us"], free["given_us"])
+                cap = free["given_bytes"]
+                capped = self.check(lines, streams, "--memory-gib", f"{(cap + 0.5) / 2**30:.15f}")
+                self.assertLessEqual(capped["peak_bytes"], cap)
+                self.assertLessEqual(capped["makespan_us"], capped["given_us"])
+                small = self.check(lines, streams, "--most-us", free["given_us"])
+                self.assertLessEqual(small["makespan_us"], free["given_us"])
+                self.assertLessEqual(small["peak_bytes"], cap)
+                tighter += small["peak_bytes"] < cap
+        self.assertGreater(tighter, 8)
+
+    def test_front(self):
+        path = self.file("ops.csv", "\n".join(self.program(3)) + "\n")
+        header, rows = self.ok("graph", "order", "--ops", path, "--streams", 2, "--front").rows
+        self.assertEqual(header, "makespan_us,peak_bytes,holds")
+        self.assertGreater(len(rows), 2)
+        for (t0, b0, _), (t1, b1, _) in zip(rows, rows[1:]):
+            self.assertLess(t0, t1)
+            self.assertGreater(b0, b1)
+
+    def test_a_small_program_is_proved(self):
+        path = self.file("ops.csv", "op,stream,kind,reads,writes,us,bytes\n0,0,compute,,1,4,10\n1,0,compute,1,2,4,1\n2,0,compute,,3,4,10\n3,0,compute,3,4,4,1\n")
+        done = self.ok("graph", "order", "--ops", path, "--streams", 2)
+        self.assertEqual((done.summary["makespan_us"], done.summary["peak_bytes"], done.summary["proved"]), ("8", "22", "time"))
+        done = self.ok("graph", "order", "--ops", path, "--streams", 2, "--memory-gib", 12.5 / 2**30)
+        self.assertEqual((done.summary["makespan_us"], done.summary["peak_bytes"], done.summary["proved"]), ("16", "12", "both"))
+        self.refused("graph", "order", "--ops", path, "--streams", 2, "--memory-gib", 11.5 / 2**30,
+                     says="a cap of 11 bytes is too low: the smallest order found needs 12, and none less than 12")
+        self.refused("graph", "order", "--ops", path, "--streams", 2, "--most-us", 7,
+                     says="a cap of 7 is too short: the fastest order found takes 8, and none less than 8")
+
+    def test_mistakes(self):
+        lines = self.program(1, 6)
+        for cell, says in (("-1", "line 2, column 7"), ("1 2", "2 sizes are given, but the op writes 1 variables"), ("9223372036854775808", "line 2, column 7"), ("1.5", "line 2, column 7")):
+            bad = self.file("bad.csv", "\n".join([lines[0], lines[1].rsplit(",", 1)[0] + "," + cell, *lines[2:]]) + "\n")
+            self.refused("graph", "order", "--ops", bad, "--streams", 2, says=says)
+        without = self.file("plain.csv", "\n".join(line.rsplit(",", 1)[0] for line in lines) + "\n")
+        for more in (("--memory-gib", 1), ("--most-us", 1), ("--front",)):
+            self.refused("graph", "order", "--ops", without, "--streams", 2, *more, says="no column bytes")
+        good = self.file("good.csv", "\n".join(lines) + "\n")
+        self.misused("graph", "order", "--ops", good, "--streams", 2, "--memory-gib", 1, "--front", says="--front")
+        self.misused("graph", "order", "--ops", good, "--streams", 2, "--memory-gib", -1, says="--memory-gib")
+        huge = self.file("huge.csv", "op,stream,kind,reads,writes,us,bytes\n" + "".join(f"{op},0,compute,,{op},1,9223372036854775807\n" for op in range(2)))
+        self.refused("graph", "order", "--ops", huge, "--streams", 1, says="sum of the bytes")
 
 
 if __name__ == "__main__":

@@ -118,6 +118,7 @@ enum class errc : std::uint16_t {
   unknown_op,
   unknown_communicator,
   peer_out_of_range,
+  other_write_count,
   // planner
   does_not_fit = 700,
   other_ranks,

@@ -106,8 +106,10 @@ class parts_judge {
                                                        step_predictor predict = closed_form_seconds) {
   const detail::parts_judge error_of(steps, predict);
   double best = error_of(start);
-  constexpr double last_share = 1.0 / 64;
-  for (double share = 0.25; share >= last_share; share /= 2)
+  constexpr int halvings = 5;  // from a quarter to a sixty-fourth
+  double share = 0.5;
+  for (int k = 0; k < halvings; ++k) {
+    share /= 2;
     for (bool better = true; better;) {
       better = false;
       for (const fitted_part& each : fitted_parts)
@@ -122,6 +124,7 @@ class parts_judge {
           better = true;
         }
     }
+  }
   return start;
 }
 

@@ -29,12 +29,12 @@ struct issue_order {
   /// Waits beyond the dependencies: the target waits for the source, to have the memory that it leaves. Without them
   /// the target would start early, and the peak be larger.
   std::vector<edge> holds;
-  ticks time = 0;               ///< when the last op is done
-  ticks least_time = 0;         ///< no order on any such streams, within the cap of bytes, takes less
-  ticks given_time = 0;         ///< the program's own order, on streams chosen for it by the same rules
-  std::int64_t peak_bytes = 0;  ///< the most bytes of values that are alive at once
-  std::int64_t least_bytes = 0; ///< no order, within the cap of time, needs less
-  std::int64_t given_bytes = 0; ///< what the program's own order needs, at given_time
+  ticks time = 0;                ///< when the last op is done
+  ticks least_time = 0;          ///< no order on any such streams, within the cap of bytes, takes less
+  ticks given_time = 0;          ///< the program's own order, on streams chosen for it by the same rules
+  std::int64_t peak_bytes = 0;   ///< the most bytes of values that are alive at once
+  std::int64_t least_bytes = 0;  ///< no order, within the cap of time, needs less
+  std::int64_t given_bytes = 0;  ///< what the program's own order needs, at given_time
 
   /// No order is faster.
   [[nodiscard]] bool is_proved() const noexcept { return time == least_time; }
@@ -145,7 +145,8 @@ template <reachability_index Index>
                                                      std::span<const ticks> durations, const issue_values& values,
                                                      std::int64_t most_bytes, const issue_rules& rules = {}) {
   return detail::with_issue_solver<issue_order>(
-      g, streams, durations, values, rules, [&](detail::issue_solver& solver, const auto& answers) -> result<issue_order> {
+      g, streams, durations, values, rules,
+      [&](detail::issue_solver& solver, const auto& answers) -> result<issue_order> {
         auto best = solver.within(most_bytes);
         if (!best) {
           const std::int64_t found = solver.smallest().peak;
@@ -180,7 +181,8 @@ template <reachability_index Index>
                                                        std::span<const ticks> durations, const issue_values& values,
                                                        ticks most_time, const issue_rules& rules = {}) {
   return detail::with_issue_solver<issue_order>(
-      g, streams, durations, values, rules, [&](detail::issue_solver& solver, const auto& answers) -> result<issue_order> {
+      g, streams, durations, values, rules,
+      [&](detail::issue_solver& solver, const auto& answers) -> result<issue_order> {
         if (const ticks least = solver.fastest().list.time; least > most_time)
           return error{errc::cap_below_time, most_time, least, solver.least_time()};
         detail::sized_list best = solver.within_time(most_time);
@@ -220,7 +222,8 @@ template <reachability_index Index>
 template <detail::leads_to_dag Deps, class... Rest>
 [[nodiscard]] result<issue_order> choose_issue_order(const Deps& deps, stream_id streams,
                                                      std::span<const ticks> durations, const Rest&... rest) {
-  return detail::with_dag(deps, [&](const auto& g) { return graph::choose_issue_order(g, streams, durations, rest...); });
+  return detail::with_dag(deps,
+                          [&](const auto& g) { return graph::choose_issue_order(g, streams, durations, rest...); });
 }
 template <detail::leads_to_dag Deps>
 [[nodiscard]] result<issue_order> choose_issue_order(const Deps& deps, stream_id streams,
@@ -231,8 +234,9 @@ template <detail::leads_to_dag Deps>
 [[nodiscard]] result<issue_order> smallest_issue_order(const Deps& deps, stream_id streams,
                                                        std::span<const ticks> durations, const issue_values& values,
                                                        ticks most_time, const issue_rules& rules = {}) {
-  return detail::with_dag(
-      deps, [&](const auto& g) { return graph::smallest_issue_order(g, streams, durations, values, most_time, rules); });
+  return detail::with_dag(deps, [&](const auto& g) {
+    return graph::smallest_issue_order(g, streams, durations, values, most_time, rules);
+  });
 }
 template <detail::leads_to_dag Deps>
 [[nodiscard]] result<std::vector<issue_order>> issue_front(const Deps& deps, stream_id streams,

@@ -16,8 +16,8 @@ struct issue_rules {
   /// then is the same on every rank, whatever durations the ranks measured.
   borrowed<std::uint32_t> chains{};
   /// The group that an op belongs to, one per op, no_id for none; empty: there are no groups. The ops of a group are
-  /// issued one right after the other on one stream, in program order, and start when all that any of them waits for is
-  /// done: what is launched as one, such as a captured graph or the calls between ncclGroupStart and ncclGroupEnd.
+  /// issued one right after the other on one stream, in program order. They start when all that any of them waits for
+  /// is done: what is launched as one, such as a captured graph or the calls between ncclGroupStart and ncclGroupEnd.
   borrowed<std::uint32_t> groups{};
   /// Streams after the first ones on which only ops run that are pinned there, one after the other: a copy engine, the
   /// collectives of a communicator, the host. An op of such a stream is asynchronous: it starts once what it waits for

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,8 +24,8 @@ namespace hocket::inline HOCKET_ABI::text {
 
 /// The first line of an ops CSV, which may go on with any of ops_csv_columns, each once and in any order.
 inline constexpr std::string_view ops_csv_header = "op,stream,kind,reads,writes";
-inline constexpr std::string_view ops_csv_columns[] = {"rings",       "starts",       "aliases",
-                                                       "read_ranges", "write_ranges", "us"};
+inline constexpr std::string_view ops_csv_columns[] = {"rings",        "starts", "aliases", "read_ranges",
+                                                       "write_ranges", "us",     "bytes"};
 
 namespace detail {
 
@@ -96,6 +97,24 @@ template <std::size_t Count>
   return error{errc::late_parts, in.line(), column, static_cast<std::int64_t>(n[0])}.with(bad);
 }
 
+// How large each variable is that the last op writes.
+[[nodiscard]] inline result<void> sizes(const csv_scanner& in, std::string_view cell, std::int64_t column,
+                                        ops_table& table) {
+  if (cell.empty()) return {};
+  std::vector<std::int64_t> all;
+  const std::string_view bad = first_bad_word(cell, [&](std::string_view word) {
+    std::uint64_t n[1];
+    const bool good = numbers_of(word, "", n) && n[0] <= std::uint64_t{(std::numeric_limits<std::int64_t>::max)()};
+    if (good) all.push_back(static_cast<std::int64_t>(n[0]));
+    return good;
+  });
+  if (!bad.empty()) return error{errc::bad_number, in.line(), column}.with(bad);
+  const auto writes = std::ssize(table.writes(static_cast<node_id>(table.size() - 1)));
+  if (std::ssize(all) != writes) return error{errc::other_write_count, in.line(), column, std::ssize(all), writes};
+  table.set_bytes(all);
+  return {};
+}
+
 // What a cell of an optional column says about the last op.
 [[nodiscard]] inline result<void> read_option(const csv_scanner& in, std::string_view name, std::string_view cell,
                                               std::int64_t column, ops_table& table) {
@@ -112,6 +131,7 @@ template <std::size_t Count>
     return read;
   }
   if (name == "aliases") return aliases(in, cell, column, table);
+  if (name == "bytes") return sizes(in, cell, column, table);
   if (name == "us") {
     if (cell.empty()) return {};
     const auto us = in.number(cell, column, no_id - 1);
@@ -167,9 +187,11 @@ template <std::size_t Count>
 /// * `aliases`: `view=base` or `buffer=tensor`, for the whole program: what touches the one touches the other.
 /// * `read_ranges`, `write_ranges`: bytes as `space:first-end`, where end is one past the last.
 /// * `us`: how long the op takes, in whole microseconds; nothing is 0.
+/// * `bytes`: how large each variable is that the op writes, in the order of `writes`; nothing is 0 each.
 /// @return errc::malformed for another header, errc::duplicate_column; errc::missing_column, errc::bad_number,
 ///         errc::unknown_kind, errc::misnumbered_op, errc::stream_too_large; of the further columns errc::not_a_flag,
-///         errc::not_a_range, errc::not_an_alias, errc::late_parts; each with its line and column
+///         errc::not_a_range, errc::not_an_alias, errc::late_parts, errc::other_write_count; each with its line and
+///         column
 /// Complexity: linear in the text; aliases O(log) each.
 ///
 ///     const auto program = text::parse_ops_csv("op,stream,kind,reads,writes\n0,0,compute,,1\n1,0,random,1,2 3\n");
@@ -217,6 +239,9 @@ void append_words(std::string& out, std::span<const T> items, F&& write) {
 inline void append_numbers(std::string& out, std::span<const std::uint32_t> numbers) {
   append_words(out, numbers, [&out](std::uint32_t n) { append_number(out, n); });
 }
+inline void append_sizes(std::string& out, std::span<const std::int64_t> sizes) {
+  append_words(out, sizes, [&out](std::int64_t n) { append_number(out, static_cast<std::uint64_t>(n)); });
+}
 inline void append_ranges(std::string& out, std::span<const graph::storage_range> ranges) {
   append_words(out, ranges, [&out](const graph::storage_range& r) {
     append_number(out, r.space);
@@ -238,8 +263,8 @@ inline void append_aliases(std::string& out, std::span<const ops_table::alias> a
 
 /// The CSV form of a program, with the optional columns that it needs; parse_ops_csv reads it back.
 [[nodiscard]] inline std::string write_ops_csv(const ops_table& table) {
-  const bool has[] = {table.has_rings(),       table.has_starts(),       table.has_aliases(),
-                      table.has_read_ranges(), table.has_write_ranges(), table.has_us()};
+  const bool has[] = {table.has_rings(),        table.has_starts(), table.has_aliases(), table.has_read_ranges(),
+                      table.has_write_ranges(), table.has_us(),     table.has_bytes()};
   std::string out(ops_csv_header);
   for (std::size_t c = 0; c < std::size(has); ++c)
     if (has[c]) out.append(",").append(ops_csv_columns[c]);
@@ -263,6 +288,7 @@ inline void append_aliases(std::string& out, std::span<const ops_table::alias> a
       if (c == 3) detail::append_ranges(out, table.read_ranges(op));
       if (c == 4) detail::append_ranges(out, table.write_ranges(op));
       if (c == 5) detail::append_number(out, table.us(op));
+      if (c == 6) detail::append_sizes(out, table.bytes(op));
     }
     out += '\n';
   }

@@ -82,6 +82,15 @@ class ops_table {
   }
   /// How long the op takes, in microseconds; 0 if nobody said. See set_us.
   [[nodiscard]] std::uint32_t us(node_id op) const noexcept { return us_[op].empty() ? 0 : us_[op].front(); }
+  /// How large each variable is that the op writes, in the order of writes(op); nothing if nobody said. See set_bytes.
+  [[nodiscard]] std::span<const std::int64_t> bytes(node_id op) const& noexcept { return bytes_[op]; }
+  /// Of a variable that the op writes, the largest if it is there twice; 0 if nobody said. O(writes of the op).
+  [[nodiscard]] std::int64_t bytes_of(node_id op, std::uint32_t variable) const noexcept {
+    std::int64_t most = 0;
+    for (std::size_t i = 0; i < bytes(op).size(); ++i)
+      if (writes(op)[i] == variable) most = (std::max)(most, bytes(op)[i]);
+    return most;
+  }
   /// The aliases that were added with an op.
   [[nodiscard]] std::span<const alias> aliases(node_id op) const& noexcept { return aliases_[op]; }
   /// The storage behind a variable: its parts, down to variables that have none; nothing if it has none itself.
@@ -96,6 +105,7 @@ class ops_table {
   void rings(node_id) const&& = delete;
   void read_ranges(node_id) const&& = delete;
   void write_ranges(node_id) const&& = delete;
+  void bytes(node_id) const&& = delete;
   void aliases(node_id) const&& = delete;
   void parts(std::uint32_t) const&& = delete;
 
@@ -105,6 +115,7 @@ class ops_table {
   [[nodiscard]] bool has_read_ranges() const noexcept { return !read_ranges_.empty(); }
   [[nodiscard]] bool has_write_ranges() const noexcept { return !write_ranges_.empty(); }
   [[nodiscard]] bool has_us() const noexcept { return !us_.empty(); }
+  [[nodiscard]] bool has_bytes() const noexcept { return !bytes_.empty(); }
 
   /// Adds the next op of the program. What follows is about the op that was added last.
   void add(stream_id stream, graph::op_kind kind, std::span<const std::uint32_t> reads,
@@ -121,6 +132,8 @@ class ops_table {
   }
   /// How long the op takes, in microseconds. Precondition: not told yet.
   void set_us(std::uint32_t us) { us_.add(last(), {&us, 1}); }
+  /// How large what the op writes is, in bytes. Preconditions: not told yet; one for each of writes(op), none below 0.
+  void set_bytes(std::span<const std::int64_t> bytes) { bytes_.add(last(), bytes); }
   /// Precondition: no range is empty.
   void add_read_ranges(std::span<const graph::storage_range> ranges) { read_ranges_.add(last(), ranges); }
   void add_write_ranges(std::span<const graph::storage_range> ranges) { write_ranges_.add(last(), ranges); }
@@ -147,6 +160,7 @@ class ops_table {
     rings_.cut(ops);
     starts_.cut(ops);
     us_.cut(ops);
+    bytes_.cut(ops);
     read_ranges_.cut(ops);
     write_ranges_.cut(ops);
     const detail::op_lists<alias> kept = std::exchange(aliases_, {});
@@ -179,6 +193,7 @@ class ops_table {
   std::vector<graph::op_kind> kinds_;
   std::vector<stream_id> streams_;
   detail::op_lists<std::uint32_t> reads_, writes_, rings_, us_;
+  detail::op_lists<std::int64_t> bytes_;
   detail::op_lists<unsigned char> starts_;
   detail::op_lists<graph::storage_range> read_ranges_, write_ranges_;
   detail::op_lists<alias> aliases_;

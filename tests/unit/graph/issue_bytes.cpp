@@ -71,9 +71,8 @@ class every_schedule {
       order[b] = b;
       end = std::max(end, start_[b] + p_.durations[b]);
     }
-    std::sort(order.begin(), order.end(), [&](node_id x, node_id y) {
-      return start_[x] != start_[y] ? start_[x] < start_[y] : x < y;
-    });
+    std::sort(order.begin(), order.end(),
+              [&](node_id x, node_id y) { return start_[x] != start_[y] ? start_[x] < start_[y] : x < y; });
     const auto [at, fresh] = bytes_.try_emplace(end, any);
     at->second = std::min(at->second, peak(values_, order, start_, p_.durations));
   }
@@ -270,7 +269,8 @@ TEST_CASE("a front has orders that are faster or smaller, one of them no worse t
   CHECK(most >= 4);
 }
 
-// Two branches that need 10 bytes each while they run, on two streams: side by side within 20, else one after the other.
+// Two branches that need 10 bytes each while they run, on two streams: side by side within 20, else one after the
+// other.
 TEST_CASE("a cap makes an op wait for memory, and the wait is told", "[graph]") {
   const program p{4, {{0, 1}, {2, 3}}, {4, 4, 4, 4}, {}, {}};
   issue_values values;

@@ -53,7 +53,7 @@ inline ticks run(const program& p, const std::vector<edge>& edges, const std::ve
   return end;
 }
 
-// The most bytes alive when an op starts, of ops that start in this order: a value is there if an op that touches it
+// The most bytes alive when an op starts, of ops that start in this order. A value is there if an op that touches it
 // has started (or it was there before) and another is still to end (or it stays).
 inline std::int64_t peak(const hocket::graph::issue_values& values, const std::vector<node_id>& order,
                          const std::vector<ticks>& start, const std::vector<ticks>& durations) {

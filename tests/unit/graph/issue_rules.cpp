@@ -102,8 +102,8 @@ TEST_CASE("a copy engine works while kernels do", "[graph]") {
   CHECK(answer->is_proved());
   for (node_id b = 0; b < 6; ++b) CHECK(answer->stream_of[b] == (b % 2 == 0 ? 1 : 0));
   // Ops that are not pinned stay off the engine, however free it is.
-  const auto two = graph::choose_issue_order(*dag<>::make(2, std::vector<edge>{}), 1, std::vector<ticks>{5, 5},
-                                             {.lanes = 3});
+  const auto two =
+      graph::choose_issue_order(*dag<>::make(2, std::vector<edge>{}), 1, std::vector<ticks>{5, 5}, {.lanes = 3});
   REQUIRE(two);
   CHECK(two->time == 10);
   CHECK(two->least_time == 10);

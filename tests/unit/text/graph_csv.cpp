@@ -135,6 +135,18 @@ TEST_CASE("optional columns of programs: what they say, and back again", "[text]
   CHECK((timed->has_us() && timed->us(0) == 0 && timed->us(1) == 70 && !some->has_us()));
   CHECK(write_ops_csv(*timed) == "op,stream,kind,reads,writes,us\n0,0,compute,,,0\n1,0,compute,,,70\n");
   CHECK(parse_ops_csv("op,stream,kind,reads,writes,us\n0,0,compute,,,1.5\n").error().code == hocket::errc::bad_number);
+  const std::string sized =
+      "op,stream,kind,reads,writes,bytes\n0,0,compute,,,\n1,0,compute,,3 4,70 9223372036854775807\n";
+  const auto large = parse_ops_csv(sized);
+  REQUIRE(large);
+  CHECK((large->has_bytes() && large->bytes(0).empty() && large->bytes_of(1, 3) == 70 && large->bytes_of(1, 5) == 0));
+  CHECK(write_ops_csv(*large) == sized);
+  const auto code = [](const std::string& cell) {
+    return parse_ops_csv("op,stream,kind,reads,writes,bytes\n0,0,compute,,3," + cell + "\n").error().code;
+  };
+  CHECK(code("9223372036854775808") == hocket::errc::bad_number);
+  CHECK(code("-1") == hocket::errc::bad_number);
+  CHECK(code("1 1") == hocket::errc::other_write_count);
 }
 
 TEST_CASE("bad words of optional columns are named by line and column", "[text]") {

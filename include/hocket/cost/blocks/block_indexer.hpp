@@ -37,8 +37,8 @@ inline constexpr auto forward = [] {
   using detail::flop::once_more;
   return terms(flops("indexer, projections", product(h * (a_x + 1) * d_x), L, one_rank, once_more, source,
                      layer_operation::router, (a_x + 1) * d_x),
-               flops("indexer, scores", 2 * FLOP * B * (a_x * d_x) * scored_pairs * L, L, one_rank,
-                     once_more, source, layer_operation::router));
+               flops("indexer, scores", 2 * FLOP * B * (a_x * d_x) * scored_pairs * L, L, one_rank, once_more, source,
+                     layer_operation::router));
 }();
 inline constexpr auto saved = [] {
   return terms(tensor("indexer, queries and keys", stream_of((a_x + 1) * d_x), detail::saved::kept_unless_full,

@@ -59,11 +59,11 @@ class byte_bound {
         if (side_[y] == 0) meet(y, side);
   }
 
-  const flat_lists& ups_;              ///< literal: these three live as long as the call
-  const flat_lists& downs_;            ///< literal
-  const live_values& values_;          ///< literal
-  std::vector<unsigned char> side_;    // by op: before b, after it, or 0
-  std::vector<unsigned char> met_;     // by value: on which sides it is touched
+  const flat_lists& ups_;            ///< literal: these three live as long as the call
+  const flat_lists& downs_;          ///< literal
+  const live_values& values_;        ///< literal
+  std::vector<unsigned char> side_;  // by op: before b, after it, or 0
+  std::vector<unsigned char> met_;   // by value: on which sides it is touched
   std::vector<node_id> reached_;
   std::vector<std::size_t> touched_;
 };

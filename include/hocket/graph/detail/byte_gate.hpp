@@ -144,12 +144,12 @@ class byte_gate {
   std::span<const node_id> reserve_;
   std::int64_t cap_;
   live_bytes live_;
-  std::vector<unsigned char> started_;       // by place
-  std::vector<std::uint32_t> place_;         // by op
-  std::vector<std::size_t> begin_, last_;    // by value: its places, and one past the last that has not started
-  std::vector<std::uint32_t> places_;        // of values, ascending
-  std::vector<std::uint32_t> first_;         // by value
-  prefix_peak rest_;                         // what the rest of the order needs, by place
+  std::vector<unsigned char> started_;     // by place
+  std::vector<std::uint32_t> place_;       // by op
+  std::vector<std::size_t> begin_, last_;  // by value: its places, and one past the last that has not started
+  std::vector<std::uint32_t> places_;      // of values, ascending
+  std::vector<std::uint32_t> first_;       // by value
+  prefix_peak rest_;                       // what the rest of the order needs, by place
   std::vector<std::size_t> undo_;
   std::size_t next_ = 0;
 };

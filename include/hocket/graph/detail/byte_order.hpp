@@ -24,8 +24,8 @@ struct sized_order {
 };
 
 // One pass: takes ready ops one after the other. An op is free if it leaves no more bytes than it finds and its own
-// peak is within a limit: such an op comes first, since that never costs bytes later (every op after it finds as much
-// or less). Of the others the next by a key comes.
+// peak is within a limit. Such an op comes first, since that never costs bytes later: every op after it finds as much
+// or less. Of the others the next by a key comes.
 class byte_pass {
  public:
   // limit: what free ops may reach, the peak of an order that is known; then an order by place is no larger than that.
@@ -136,17 +136,17 @@ class byte_pass {
     }
   }
 
-  const flat_lists& before_;                 ///< literal: these three live as long as the call
-  const flat_lists& after_;                  ///< literal
-  const live_values& values_;                ///< literal
+  const flat_lists& before_;   ///< literal: these three live as long as the call
+  const flat_lists& after_;    ///< literal
+  const live_values& values_;  ///< literal
   std::int64_t limit_;
   std::span<const std::uint32_t> place_;
   bool by_growth_ = false;
-  std::vector<unsigned char> begun_;         // by value
-  std::vector<std::size_t> left_;            // by value, the ops still to come
-  std::vector<node_id> last_;                // by value, those ops, one xor the other: the op itself where one is left
-  std::vector<std::size_t> waiting_;         // by op, those it waits for
-  std::vector<std::int64_t> born_, dies_;    // by op, what starts and what ends with it if it comes next
+  std::vector<unsigned char> begun_;       // by value
+  std::vector<std::size_t> left_;          // by value, the ops still to come
+  std::vector<node_id> last_;              // by value, those ops, one xor the other: the op itself where one is left
+  std::vector<std::size_t> waiting_;       // by op, those it waits for
+  std::vector<std::int64_t> born_, dies_;  // by op, what starts and what ends with it if it comes next
   heap ready_, free_;
   std::int64_t now_;
 };

@@ -107,7 +107,7 @@ class byte_search {
     return out;
   }
 
-  const live_values& values_;       ///< literal: lives as long as the call
+  const live_values& values_;  ///< literal: lives as long as the call
   std::span<const node_id> ops_;
   std::vector<std::uint64_t> needs_, touches_;
   std::vector<state> found_;

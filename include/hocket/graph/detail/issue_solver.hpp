@@ -43,6 +43,7 @@ class issue_solver {
     improve_time(p, fast, least_time_);
     if (fast.time < given_.list.time) fast_ = sized(std::move(fast));
     if (fast_.list.time > least_time_ && search(fast_, any_bytes)) least_time_ = fast_.list.time;
+    if (values.size() != 0 && p.live.size() <= byte_search_ops) (void)smallest();  // a better bound, quickly
   }
 
   [[nodiscard]] const sized_list& given() const& noexcept { return given_; }
@@ -159,7 +160,7 @@ class issue_solver {
   }
 
   [[nodiscard]] bool search(sized_list& best, std::int64_t cap, ticks below) const {
-    constexpr ticks most = (std::numeric_limits<ticks>::max)() / (2 * search_lanes);
+    constexpr ticks most = (std::numeric_limits<ticks>::max)() / (ticks{2} * search_lanes);
     if (p_.live.size() > time_search_ops || p_.lanes > search_lanes || given_.list.time > most) return false;
     listed list = best.list;
     time_search one(p_, values_, cap, search_steps);

@@ -20,12 +20,12 @@ namespace hocket::inline HOCKET_ABI::graph::detail {
 // What is to be ordered: ops that wait for others, and where they may run.
 struct issue_program {
   flat_lists ups, downs;
-  std::vector<node_id> live;        // the ops, each after those that it waits for
-  std::vector<ticks> durations;     // by op
-  std::vector<stream_id> pinned;    // by op, no_id where any of the first `streams` will do; empty: no op is pinned
-  stream_id streams = 1;            // for ops that are not pinned
-  stream_id lanes = 1;              // and all, with those for pinned ops alone
-  std::vector<ticks> head, tail;    // by op, the longest chain before it, and after it
+  std::vector<node_id> live;      // the ops, each after those that it waits for
+  std::vector<ticks> durations;   // by op
+  std::vector<stream_id> pinned;  // by op, no_id where any of the first `streams` will do; empty: no op is pinned
+  stream_id streams = 1;          // for ops that are not pinned
+  stream_id lanes = 1;            // and all, with those for pinned ops alone
+  std::vector<ticks> head, tail;  // by op, the longest chain before it, and after it
 
   [[nodiscard]] std::size_t nodes() const noexcept { return durations.size(); }
   [[nodiscard]] stream_id pin(node_id b) const noexcept { return pinned.empty() ? no_id : pinned[b]; }
@@ -223,11 +223,11 @@ class list_pass {
     if (ready < out_.time) out_.holds.push_back({retired_, b});
   }
 
-  const issue_program& p_;       ///< literal: these three live as long as the call
-  const flat_lists& before_;     ///< literal
-  const flat_lists& after_;      ///< literal
+  const issue_program& p_;    ///< literal: these three live as long as the call
+  const flat_lists& before_;  ///< literal
+  const flat_lists& after_;   ///< literal
   std::span<const ticks> urgency_;
-  Gate& gate_;                   ///< literal
+  Gate& gate_;  ///< literal
   ready_ops anywhere_;
   std::vector<ready_ops> here_;  // by stream, the ops pinned there
   std::vector<node_id> last_;    // by stream
@@ -236,7 +236,7 @@ class list_pass {
   std::vector<std::size_t> waiting_;
   std::vector<node_id> refused_;
   running_ops running_;
-  node_id retired_ = no_id;      // the last op that was done
+  node_id retired_ = no_id;  // the last op that was done
   listed out_;
 };
 

@@ -26,8 +26,7 @@ struct first_done {
   }
 };
 // Ops that run, with the time at which each is done.
-using running_ops =
-    std::priority_queue<std::pair<ticks, node_id>, std::vector<std::pair<ticks, node_id>>, first_done>;
+using running_ops = std::priority_queue<std::pair<ticks, node_id>, std::vector<std::pair<ticks, node_id>>, first_done>;
 
 // Each value's ops and each op's values, without repeats. What is there all the time is a number: `always`.
 //

@@ -22,7 +22,13 @@ inline constexpr std::size_t time_search_ops = 12;
 class time_search {
  public:
   time_search(const issue_program& p, const live_values& values, std::int64_t cap, std::size_t steps)
-      : p_(p), values_(values), cap_(cap), steps_(steps), start_(p.nodes(), unknown), stream_(p.nodes()), free_(p.lanes) {
+      : p_(p),
+        values_(values),
+        cap_(cap),
+        steps_(steps),
+        start_(p.nodes(), unknown),
+        stream_(p.nodes()),
+        free_(p.lanes) {
     for (const node_id b : p.live) work_ += p.durations[b];
   }
 
@@ -88,7 +94,9 @@ class time_search {
   }
 
   void look(ticks now, ticks left) {
-    if (steps_ == 0 || --steps_ == 0) return;
+    if (steps_ == 0) return;
+    --steps_;
+    if (steps_ == 0) return;
     if (order_.size() == p_.live.size()) return keep();
     if (hopeless(now, left)) return;
     for (const node_id b : p_.live) {
@@ -146,8 +154,8 @@ class time_search {
     for (ticks& at : best_->start) at = (std::max)(at, ticks{0});
   }
 
-  const issue_program& p_;         ///< literal: these live as long as the call
-  const live_values& values_;      ///< literal
+  const issue_program& p_;     ///< literal: these live as long as the call
+  const live_values& values_;  ///< literal
   std::int64_t cap_;
   std::size_t steps_;              // left
   std::vector<ticks> start_;       // by op
