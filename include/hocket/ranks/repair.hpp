@@ -47,6 +47,7 @@ struct repair {
   std::optional<program> repaired = std::nullopt;
 };
 
+// NOLINTBEGIN(bugprone-unchecked-optional-access): a program has at least one list of calls, so one is made
 namespace detail {
 
 /// Tries changes that are equal on all ranks that do the same: waits, groups, then one call moved, alone or with those.
@@ -242,9 +243,11 @@ class repairer {
     for (const std::size_t c : of)
       out.steps.push_back(
           {repair_kind::moves, classes_[c], static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to)});
-    const bool safe = is_safe(*moved, out);
-    if (safe) out.repaired = std::move(moved);
-    if (safe || by_waits(*moved, out) || by_groups(*moved, out)) return true;
+    if (is_safe(*moved, out)) {
+      out.repaired = std::move(moved);
+      return true;
+    }
+    if (by_waits(*moved, out) || by_groups(*moved, out)) return true;
     out.steps.clear();
     return false;
   }
@@ -263,6 +266,7 @@ class repairer {
 };
 
 }  // namespace detail
+// NOLINTEND(bugprone-unchecked-optional-access)
 
 /// Changes that make a program safe: waits between streams, of which none can be left out; else sends and receives that
 /// go out as groups; else one call moved, by the shortest way, alone or with waits or groups. Ranks that do the same
