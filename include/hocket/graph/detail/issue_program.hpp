@@ -85,7 +85,7 @@ template <class Index>
   std::size_t count = 0;
   for (node_id b = 0; b < p.nodes(); ++b) {
     waiting[b] = p.ups.count(b);
-    count += one[b] == b ? 1 : 0;
+    count += one[b] == b ? 1U : 0U;
     if (one[b] == b && waiting[b] == 0) ready.push(b);
   }
   std::vector<node_id> live;
@@ -124,7 +124,7 @@ template <class Index>
   const std::size_t nodes = g.node_count();
   issue_program p;
   p.streams = streams;
-  p.lanes = static_cast<stream_id>(streams + rules.lanes);
+  p.lanes = streams + rules.lanes;
   p.durations.assign(nodes, 0);
   for (node_id b = 0; b < nodes; ++b)
     if (g.fused_into(b) == b) p.durations[one[b]] += durations[b];
