@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <hocket/cost/model/layer_list.hpp>
-#include <hocket/cost/model/parameters.hpp>
+#include <hocket/cost/model/list_cost.hpp>
 #include <hocket/cost/model/uniform_list.hpp>
 #include <hocket/interop/files/json_object.hpp>
 #include <hocket/interop/hugging_face_layers.hpp>
