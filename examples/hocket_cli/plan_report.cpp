@@ -13,7 +13,9 @@ namespace {
 
 namespace cost = hocket::cost;
 namespace planner = hocket::planner;
-using namespace hocket::interop::detail;
+using hocket::interop::bound_seconds, hocket::interop::chosen, hocket::interop::gib_by_formula,
+    hocket::interop::held_fixed, hocket::interop::layers_at, hocket::interop::level_name, hocket::interop::pasted_lists,
+    hocket::interop::proof_of, hocket::interop::seconds_by_formula;
 
 [[gnu::format(printf, 2, 3)]] void line(std::string& out, const char* format, ...) {
   std::va_list values, again;
@@ -78,7 +80,7 @@ void split_section(std::string& out, const plan_input& in, const step_plan& p) {
   if (!p.split) return;
   const planner::layer_split& s = *p.split;
   std::vector<std::string> names;
-  for (const cost::recompute_choice& how : s.levels) names.push_back(named(how).name);
+  for (const cost::recompute_choice& how : s.levels) names.push_back(level_name(how, in.replay));
   line(out, "Split of the layers: %s", s.searched ? "searched for, because the file leaves it open" : "as given");
   std::string head = "  stage   rank   layers";
   for (const auto& name : names) head += std::string(name.size() < 11 ? 12 - name.size() : 1, ' ') + name;
@@ -98,7 +100,7 @@ void split_section(std::string& out, const plan_input& in, const step_plan& p) {
   if (s.step_seconds > 0) {
     line(out, "  all micro-batches      %9.3f s, simulated%s", s.step_seconds,
          s.plan.proved ? ", proved: under this schedule no split and no levels are shorter" : "");
-    if (!s.plan.proved) line(out, "  no shorter than        %9.3f s", bound_of(s));
+    if (!s.plan.proved) line(out, "  no shorter than        %9.3f s", bound_seconds(s));
     if (s.even_seconds > 0) line(out, "  the even split         %9.3f s with its best levels", s.even_seconds);
     else line(out, "  the even split         does not fit, whatever is computed again");
   }
@@ -131,7 +133,7 @@ void memory_section(std::string& out, const plan_input& in, const step_plan& p) 
     line(out, "  %4lld %8lld %12.2f %12.2f %14.2f %11.2f   %s", static_cast<long long>(m.on_rank.rank),
          static_cast<long long>(m.on_rank.layers), gib(m.peak.static_bytes), gib(m.peak.kept_bytes),
          gib(m.peak.workspace_bytes + m.peak.transient_bytes()), gib(m.peak.total_bytes()), in.fits(m) ? "yes" : "NO");
-  const cost::rank_memory& fullest = p.cost.memory[fullest_rank(p.cost)];
+  const cost::rank_memory& fullest = p.fullest();
   const double left = capacity - reserve - gib(fullest.peak.total_bytes());
   line(out, "  rank %lld needs most, %.*s: %.2f GiB are %s", static_cast<long long>(fullest.on_rank.rank),
        static_cast<int>(to_string(fullest.peak.moment()).size()), to_string(fullest.peak.moment()).data(),
@@ -159,7 +161,7 @@ void choice_section(std::string& out, const plan_input& in, const step_plan& p) 
   for (const std::string& key : in.open) line(out, "  %-22s %s", key.c_str(), chosen(in, p, key).c_str());
   line(out, "  held fixed             %s", held_fixed(in, p).c_str());
   line(out, "  predicted step         %9.3f s with %.2f GiB on the fullest rank, %lld data-parallel ranks",
-       seconds_of(p), gib(fullest(p)), static_cast<long long>(in.parallel.dp));
+       seconds_of(p), gib(p.fullest().peak.total_bytes()), static_cast<long long>(in.parallel.dp));
   line(out, "  compared               %9lld named, %lld possible, %lld fit: each priced by formula or rejected",
        static_cast<long long>(c.named), static_cast<long long>(c.evaluated), static_cast<long long>(c.fitting));
   if (in.search_split)

@@ -21,7 +21,7 @@ struct issue_rules {
   borrowed<std::uint32_t> groups{};
   /// Streams after the first ones on which only ops run that are pinned there, one after the other: a copy engine, the
   /// collectives of a communicator, the host. An op of such a stream is asynchronous: it starts once what it waits for
-  /// is done, and ends after its duration; whoever needs the result waits for it, and the other streams go on.
+  /// is done, and ends after its duration. An op that needs the result waits for it, and the other streams go on.
   stream_id lanes = 0;
 };
 

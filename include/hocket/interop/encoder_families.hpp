@@ -132,8 +132,11 @@ inline void read_qwen2_5_vision(fields& in, cost::layer_list& out) {
 }
 /// Qwen3 and later: learned positions. Qwen3 also merges the outputs of some layers inside.
 inline void read_qwen3_vision(fields& in, cost::layer_list& out) {
-  const std::int64_t h = out.sizes.hidden = in.size("hidden_size"), merge = in.size("spatial_merge_size"),
-                     wide = merge * merge * h, to = in.size("out_hidden_size");
+  const std::int64_t h = in.size("hidden_size");
+  const std::int64_t merge = in.size("spatial_merge_size");
+  const std::int64_t wide = merge * merge * h;
+  const std::int64_t to = in.size("out_hidden_size");
+  out.sizes.hidden = h;
   out.sizes.positions = in.size("num_position_embeddings");
   out.front = {patches(in, h, true, in.size("temporal_patch_size"))};
   add_encoder_layers(in, out, {.heads = in.size("num_heads"), .ffn = in.size("intermediate_size")}, in.size("depth"));

@@ -262,14 +262,11 @@ inline result<void> program::check_communicators() const {
         .with("members of communicators");
   for (std::size_t id = 1; id < named_.size(); ++id) {
     const named_groups& n = named_[id];
-    const auto bad = [&](std::uint32_t rank, std::string_view) {
-      return error{errc::bad_communicator, rank, ranks()}.with(n.name);
-    };
     for (const members& g : n.groups)
       if (g.empty()) return error{errc::empty_communicator}.with(n.name);
     for (std::size_t i = 0; i < n.group_of.size(); ++i) {
       const std::uint32_t rank = n.group_of[i].first;
-      if (rank >= ranks()) return bad(rank, "");
+      if (rank >= ranks()) return error{errc::bad_communicator, rank, ranks()}.with(n.name);
       if (i > 0 && n.group_of[i - 1].first == rank) return error{errc::member_twice, rank}.with(n.name);
     }
   }

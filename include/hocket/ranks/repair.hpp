@@ -47,7 +47,6 @@ struct repair {
   std::optional<program> repaired = std::nullopt;
 };
 
-// NOLINTBEGIN(bugprone-unchecked-optional-access): a program has at least one list of calls, so one is made
 namespace detail {
 
 /// Tries changes that are equal on all ranks that do the same: waits, groups, then one call moved, alone or with those.
@@ -91,16 +90,15 @@ class repairer {
     const auto ops = p.list(classes_[c].front());
     return {ops.begin(), ops.end(), memory_};
   }
-  /// The program with another list for one class of ranks.
-  [[nodiscard]] program with(const program& p, std::size_t c, const list& instead) const {
+  /// The program with other lists: list_for(c) is that of a class of ranks, asked for in order.
+  template <class ListFor>
+  [[nodiscard]] program rebuilt(const program& p, ListFor&& list_for) const {
     program out(p.ranks(), memory_);
     for (communicator_id id = 1; id < p.communicator_count(); ++id)
       for (const auto& members : p.groups(id).groups) out.communicator(p.groups(id).name, members);
     for (std::uint32_t n = 1; n < p.name_count(); ++n) (void)out.add_name(p.name(n));
-    for (std::size_t k = 0; k < classes_.size(); ++k) {
-      const std::span<const op> ops = k == c ? std::span<const op>(instead) : p.list(classes_[k].front());
-      for (const op& o : ops) out.add(classes_[k], o);
-    }
+    for (std::size_t c = 0; c < classes_.size(); ++c)
+      for (const op& o : list_for(c)) out.add(classes_[c], o);
     return out;
   }
 
@@ -142,8 +140,7 @@ class repairer {
     for (std::size_t c = 0; c < classes_.size(); ++c)
       for (const op& o : of.list(classes_[c].front()))
         if (names_event(o.kind)) next = (std::max)(next, o.tag + 1);
-    std::optional<program> out;
-    for (std::size_t c = 0; c < classes_.size(); ++c) {
+    return rebuilt(of, [&](std::size_t c) {
       list ops = list_of(of, c);
       for (std::size_t i = places.size(); i-- > 0;) {
         if (places[i].list_class != c) continue;
@@ -154,17 +151,15 @@ class repairer {
         const op record{.kind = op_kind::record, .thread = at->thread, .stream = from, .tag = next++};
         ops.insert(ops.begin() + places[i].op, {record, wait});
       }
-      out.emplace(with(out ? *out : of, c, ops));
-    }
-    return *std::move(out);
+      return ops;
+    });
   }
 
   // Groups: neighbouring sends and receives of a stream and communicator go out as one.
 
   [[nodiscard]] bool by_groups(const program& of, repair& out) const {
     const std::size_t before = out.steps.size();
-    std::optional<program> grouped;
-    for (std::size_t c = 0; c < classes_.size(); ++c) {
+    program grouped = rebuilt(of, [&](std::size_t c) {
       list ops(memory_);
       const auto old = of.list(classes_[c].front());
       for (std::size_t i = 0; i < old.size();) {
@@ -179,9 +174,9 @@ class repairer {
         }
         i = end;
       }
-      grouped.emplace(with(grouped ? *grouped : of, c, ops));
-    }
-    if (out.steps.size() > before && is_safe(*grouped, out)) {
+      return ops;
+    });
+    if (out.steps.size() > before && is_safe(grouped, out)) {
       out.repaired = std::move(grouped);
       return true;
     }
@@ -231,23 +226,24 @@ class repairer {
     if (alike.size() > 1) candidates.push_back(std::move(alike));
   }
   [[nodiscard]] bool move(const many& of, std::size_t from, std::size_t to, repair& out) const {
-    std::optional<program> moved;
-    for (const std::size_t c : of) {
+    for (const std::size_t c : of)
+      if (!may_move(job_.list(classes_[c].front()), from, to)) return false;
+    program moved = rebuilt(job_, [&](std::size_t c) {
       list ops = list_of(job_, c);
-      if (!may_move(ops, from, to)) return false;
       const auto at = [&](std::size_t i) { return ops.begin() + static_cast<std::ptrdiff_t>(i); };
+      if (std::find(of.begin(), of.end(), c) == of.end()) return ops;
       if (to < from) std::rotate(at(to), at(from), at(from + 1));
       else std::rotate(at(from), at(from + 1), at(to + 1));
-      moved.emplace(with(moved ? *moved : job_, c, ops));
-    }
+      return ops;
+    });
     for (const std::size_t c : of)
       out.steps.push_back(
           {repair_kind::moves, classes_[c], static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to)});
-    if (is_safe(*moved, out)) {
+    if (is_safe(moved, out)) {
       out.repaired = std::move(moved);
       return true;
     }
-    if (by_waits(*moved, out) || by_groups(*moved, out)) return true;
+    if (by_waits(moved, out) || by_groups(moved, out)) return true;
     out.steps.clear();
     return false;
   }
@@ -266,7 +262,6 @@ class repairer {
 };
 
 }  // namespace detail
-// NOLINTEND(bugprone-unchecked-optional-access)
 
 /// Changes that make a program safe: waits between streams, of which none can be left out; else sends and receives that
 /// go out as groups; else one call moved, by the shortest way, alone or with waits or groups. Ranks that do the same

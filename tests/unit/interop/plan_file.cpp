@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <hocket/interop/files/cost_answer.hpp>
 #include <hocket/interop/files/plan_file.hpp>
+#include <hocket/interop/files/plan_json.hpp>
 #include <hocket/interop/files/report_json.hpp>
+#include <hocket/planner/plan/changes.hpp>
+#include <hocket/planner/plan/compare_schedules.hpp>
 #include <hocket/planner/plan/step_plan.hpp>
 
 #include <cmath>
@@ -96,6 +99,28 @@ TEST_CASE("open sizes of a plan file are chosen", "[files]") {
   interop::plan_input poor = read(plan, errors);
   interop::choose_open_sizes(poor, errors);
   CHECK(errors.first().find("none of") != std::string::npos);
+}
+
+// Every layer computes its norms again; a level adds to that, and keeps its name.
+TEST_CASE("levels of a split have names of their own where all layers replay something", "[files]") {
+  json plan = plan_json();
+  for (const char* key : {"graph", "fused_operator"}) plan.erase(key);
+  plan["parallel"]["recompute"] = "search";
+  plan["pipeline"]["split"] = "search";
+  interop::file_errors errors;
+  interop::plan_input in = read(plan, errors);
+  interop::choose_open_sizes(in, errors);
+  const interop::plan_answer answer = interop::answer_of(in, errors);
+  REQUIRE(errors.first() == "");
+  REQUIRE(answer.split);
+  const planner::schedule_comparison none;
+  const planner::tried_changes nothing;
+  const json report = json::parse(interop::plan_as_json(in, answer, none, nothing));
+  for (const json& stage : report.at("split").at("stages")) {
+    int layers = 0;
+    for (const json& at : stage.at("layers_at")) layers += at.get<int>();
+    CHECK(layers == stage.at("layers"));
+  }
 }
 
 // Readers go on after a mistake. Whatever stands in the place of a value, they end, and say one sentence or none.

@@ -9,7 +9,6 @@
 #include <hocket/interop/files/parallel_file.hpp>
 #include <hocket/interop/files/training_file.hpp>
 #include <hocket/planner/plan/simulated_step.hpp>
-#include <hocket/planner/plan/step_plan.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -108,21 +107,7 @@ inline cost::report report_of(const cost::layer_list& whole, const cost::report&
   return detail::report_of(whole, published, context, file, ranks, {}, errors);
 }
 
-/// The same of a planned step: what stands on its ranks, what they hold, the time of the whole.
-[[nodiscard]] inline cost::report make_report(const cost::layer_list& list, report_context& context,
-                                              std::string_view file, const planner::step_plan& plan,
-                                              file_errors& errors) {
-  const cost::layer_list whole = padded(list, *context.training, file, errors);
-  if (context.training->on) need_rates(*context.training->on, has_experts(whole), context.parallel, file, errors);
-  const cost::report published = value_of(cost::make_report(list), file, errors);
-  if (!errors.none()) return published;
-  context.step = plan.step;
-  cost::report r = detail::report_of(whole, published, context, file, plan.ranks, plan.passes, errors);
-  r.memory = plan.memory;
-  return r;
-}
-
-/// The conventions that MFU is told in beside the one given.
+/// The conventions in which MFU is told, next to the one given.
 [[nodiscard]] inline std::vector<cost::convention> other_conventions(const cost::convention& own) {
   std::vector<cost::convention> out;
   for (const auto attention : {cost::attention_count::full, cost::attention_count::causal_half}) {

@@ -82,7 +82,7 @@ class json_object {
     return missing;
   }
   [[nodiscard]] json_object object(const char* key, std::initializer_list<std::string_view> keys) const {
-    return {has(key) ? at(key) : (fail_at(key, "is missing"), nothing()), file_, name(key), keys, *errors_};
+    return {at(key), file_, name(key), keys, *errors_};
   }
 
   /// A number that is whole(), in [least, most].

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -136,23 +137,35 @@ inline void read_numbers(const json_object& in, cost::machine& rates) {
   return out;
 }
 
+namespace detail {
+
+struct needed_rate {
+  bool needed;
+  const char* key;
+  double rate;
+};
+// Tells the errors the first rate that is needed and not there.
+inline void need_all(const machine_input& on, std::initializer_list<needed_rate> rates, std::string_view file,
+                     const char* who_needs, file_errors& errors) {
+  for (const needed_rate& x : rates)
+    if (x.needed && x.rate <= 0)
+      return errors.add(std::string(file) + ": machine \"" + on.name + "\" has no \"" + x.key + "\", which " +
+                        who_needs);
+}
+
+}  // namespace detail
+
 /// Tells the errors where a machine lacks a rate that a step needs.
 inline void need_rates(const machine_input& on, bool has_experts, const cost::parallel& p, std::string_view file,
                        file_errors& errors) {
-  struct need {
-    bool needed;
-    double rate;
-    const char* key;
-  };
   const bool by_group = !on.rates.has_links();
-  for (const need x : {need{by_group && (p.tp > 1 || p.cp > 1), on.rates.tensor_bytes, "tensor_bytes"},
-                       {by_group && has_experts && p.ep > 1, on.rates.expert_bytes, "expert_bytes"},
-                       {by_group && p.pp > 1, on.rates.pipeline_bytes, "pipeline_bytes"},
-                       {by_group && (p.dp > 1 || p.cp > 1), on.rates.data_bytes, "data_bytes"},
-                       {p.offload_optimizer || p.offload_activations, on.rates.host_bytes, "host_bytes"}})
-    if (x.needed && x.rate <= 0)
-      return errors.add(std::string(file) + ": machine \"" + on.name + "\" has no \"" + x.key +
-                        "\", which this step needs");
+  detail::need_all(on,
+                   {{by_group && (p.tp > 1 || p.cp > 1), "tensor_bytes", on.rates.tensor_bytes},
+                    {by_group && has_experts && p.ep > 1, "expert_bytes", on.rates.expert_bytes},
+                    {by_group && p.pp > 1, "pipeline_bytes", on.rates.pipeline_bytes},
+                    {by_group && (p.dp > 1 || p.cp > 1), "data_bytes", on.rates.data_bytes},
+                    {p.offload_optimizer || p.offload_activations, "host_bytes", on.rates.host_bytes}},
+                   file, "this step needs", errors);
 }
 
 }  // namespace hocket::inline HOCKET_ABI::interop

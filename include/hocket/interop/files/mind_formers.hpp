@@ -167,9 +167,10 @@ class formers_lists {
 }  // namespace detail
 
 /// Recompute and offsets of a split as MindFormers takes them, in YAML.
-/// recompute: layers recomputed whole, by stage: the first so many. select_recompute: for each pattern the layers that
-/// run it again, also the first so many of the stage, so those recomputed whole count too; a pattern of all others
-/// stands alone. offset: layers more or fewer than an even share. Several chunks: a list of such lists, one per chunk.
+/// `recompute` says how many layers each stage recomputes whole: its first ones. `select_recompute` says of each
+/// pattern how many layers run it again. These, too, are the first of the stage, so layers recomputed whole count as
+/// well. Where all other layers run a pattern again, it is listed without numbers. `offset` has the layers more or
+/// fewer than an even share. With several chunks each is a list of such lists, one per chunk.
 /// @param runs  how many layers in a row are equal
 [[nodiscard]] inline std::string mind_formers(const std::vector<pasted_level>& levels, const planner::split_plan& plan,
                                               std::uint32_t ranks, std::uint32_t chunks,

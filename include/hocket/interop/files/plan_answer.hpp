@@ -16,6 +16,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -113,6 +114,20 @@ inline void plan_tiles(const plan_input& in, plan_answer& answer, file_errors& e
 }
 
 }  // namespace detail
+
+/// The cost report of a planned step: what stands on its ranks, what they hold, the time of the whole.
+[[nodiscard]] inline cost::report make_report(const cost::layer_list& list, report_context& context,
+                                              std::string_view file, const planner::step_plan& plan,
+                                              file_errors& errors) {
+  const cost::layer_list whole = padded(list, *context.training, file, errors);
+  if (context.training->on) need_rates(*context.training->on, has_experts(whole), context.parallel, file, errors);
+  const cost::report published = value_of(cost::make_report(list), file, errors);
+  if (!errors.none()) return published;
+  context.step = plan.step;
+  cost::report r = detail::report_of(whole, published, context, file, plan.ranks, plan.passes, errors);
+  r.memory = plan.memory;
+  return r;
+}
 
 /// Why a plan has no pictures of its pipeline and no list of its actions: a sentence; empty if it has.
 [[nodiscard]] inline std::string why_undrawn(const plan_input& in) {

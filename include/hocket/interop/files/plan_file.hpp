@@ -49,6 +49,10 @@ struct plan_input : planner::step_problem {
   [[nodiscard]] bool is_open(std::string_view key) const {
     return std::find(open.begin(), open.end(), key) != open.end();
   }
+  /// Whether a size matters: a model without experts has none to spread.
+  [[nodiscard]] bool is_choice(std::string_view key) const {
+    return (key != "ep" && key != "etp") || cost::has_experts(model);
+  }
   [[nodiscard]] bool fits(const cost::rank_memory& m) const noexcept { return cost::fits(m.peak, memory); }
 };
 
@@ -153,11 +157,9 @@ class plan_reader {
     object.erase(key);
     in_.open.emplace_back(key);
   }
-  /// Notes a key that the file does not name. Experts of a model that has none are no choice.
+  /// Notes a key that the file does not name.
   void leave_open(const char* key) {
-    const bool of_experts = std::string_view(key) == "ep" || std::string_view(key) == "etp";
-    const bool can_be = !of_experts || cost::has_experts(in_.model);
-    if (can_be && !in_.is_open(key)) in_.open.emplace_back(key);
+    if (in_.is_choice(key) && !in_.is_open(key)) in_.open.emplace_back(key);
   }
   /// What is open of "parallel" and "training"; the words that say so are taken out. An object that names neither tp,
   /// pp nor dp leaves open what it does not name.
@@ -193,23 +195,17 @@ class plan_reader {
   }
   /// Open choices need the rates of their links.
   void check_rates(const machine_input& on) {
-    struct need {
-      bool needed;
-      double rate;
-      const char* key;
-    };
-    const cost::machine& rates = on.rates;
-    if (rates.has_links()) return;
+    if (on.rates.has_links()) return;
     const cost::parallel& p = in_.parallel;
     const bool several = in_.devices > 1;
     const bool opens_tensor = (in_.is_open("tp") || in_.is_open("cp")) && several;
     const bool opens_experts = (p.ep > 1 || in_.is_open("ep")) && several;
-    for (const need x : {need{p.cp > 1 || p.tp > 1 || opens_tensor, rates.tensor_bytes, "tensor_bytes"},
-                         {cost::has_experts(in_.model) && opens_experts, rates.expert_bytes, "expert_bytes"},
-                         {p.pp > 1 || (in_.is_open("pp") && several), rates.pipeline_bytes, "pipeline_bytes"},
-                         {several, rates.data_bytes, "data_bytes"}})
-      if (x.needed && x.rate <= 0)
-        return add("machine \"" + on.name + "\" has no \"" + x.key + "\", which the open choices need");
+    need_all(on,
+             {{p.cp > 1 || p.tp > 1 || opens_tensor, "tensor_bytes", on.rates.tensor_bytes},
+              {cost::has_experts(in_.model) && opens_experts, "expert_bytes", on.rates.expert_bytes},
+              {p.pp > 1 || (in_.is_open("pp") && several), "pipeline_bytes", on.rates.pipeline_bytes},
+              {several, "data_bytes", on.rates.data_bytes}},
+             in_.file, "the open choices need", errors_);
   }
 
   /// The rate of passes that no machine times.

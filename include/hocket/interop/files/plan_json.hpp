@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <hocket/interop/files/fixed.hpp>
-#include <hocket/interop/files/mind_formers.hpp>
 #include <hocket/interop/files/plan_answer.hpp>
 #include <hocket/interop/files/plan_file.hpp>
+#include <hocket/interop/files/plan_words.hpp>
 #include <hocket/interop/files/report_json.hpp>
 #include <hocket/interop/files/tiling_file.hpp>
 #include <hocket/planner/plan/changes.hpp>
 #include <hocket/planner/plan/compare_schedules.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -22,91 +20,6 @@ namespace hocket::inline HOCKET_ABI::interop {
 // NOLINTBEGIN(bugprone-unchecked-optional-access): what is read there, the reader or the caller has seen
 
 namespace detail {
-
-/// The value of an open field, as the file would say it.
-inline std::string chosen(const plan_input& in, const plan_answer& plan, const std::string& key) {
-  const cost::parallel& p = in.parallel;
-  if (key == "recompute" && plan.split) return "by_stage";
-  constexpr const char* levels[] = {"none", "selective", "full"};
-  if (key == "recompute") return levels[static_cast<std::size_t>(p.recompute)];
-  if (key == "sequence_parallel") return p.sequence_parallel ? "true" : "false";
-  return std::to_string(key == "tp"       ? p.tp
-                        : key == "pp"     ? p.pp
-                        : key == "vp"     ? p.vp
-                        : key == "cp"     ? p.cp
-                        : key == "ep"     ? p.ep
-                        : key == "etp"    ? p.etp
-                        : key == "zero"   ? static_cast<std::int64_t>(p.zero)
-                        : key == "copies" ? p.copies
-                                          : in.training.micro_batch);
-}
-
-/// What was not looked at: sizes that the file says, and those that no search here tries.
-inline std::string held_fixed(const plan_input& in, const plan_answer& plan) {
-  const bool with_experts = has_experts(in.model);
-  std::string out;
-  const auto add = [&](const std::string& what) { out += (out.empty() ? "" : ", ") + what; };
-  for (const char* key : {"tp", "pp", "vp", "cp", "ep", "etp", "zero", "sequence_parallel", "copies", "micro_batch"}) {
-    if (std::find(in.open.begin(), in.open.end(), key) != in.open.end()) continue;
-    if ((std::string_view(key) == "ep" || std::string_view(key) == "etp") && !with_experts) continue;
-    add(std::string(key) + " " + chosen(in, plan, key));
-  }
-  add("sequences " + std::to_string(in.training.global_batch));
-  return out;
-}
-
-/// A level of recompute in words, with what MindFormers calls it.
-struct named_level {
-  std::string name;
-  std::vector<std::string> select;  ///< its patterns
-};
-inline named_level named(const cost::recompute_choice& how) {
-  if (how.level == cost::recompute::full) return {"full", {}};
-  if (how.level == cost::recompute::selective) return {"selective", {}};
-  if (how.operations == cost::replay_set{.activation = true})
-    return {"activation",
-            {R"(feed_forward\.mul)", R"(feed_forward\.w1\.activation)", R"(feed_forward\.w1\.reshape)",
-             R"(feed_forward\.w2\.reshape)"}};
-  return {"none", {}};
-}
-inline double bound_of(const planner::layer_split& s) { return static_cast<double>(s.plan.lower_bound.count()) / 1e9; }
-inline std::string pasted_lists(const plan_input& in, const planner::layer_split& split) {
-  std::vector<pasted_level> levels;
-  for (const cost::recompute_choice& how : split.levels) {
-    const named_level x = named(how);
-    levels.push_back(
-        {x.select, how.level == cost::recompute::full, how.level == cost::recompute::selective && x.select.empty()});
-  }
-  std::vector<std::int64_t> runs;
-  for (const cost::repeated_layer& each : in.model.layers) runs.push_back(each.count);
-  return mind_formers(levels, split.plan, static_cast<std::uint32_t>(in.parallel.pp),
-                      static_cast<std::uint32_t>(in.parallel.vp), runs);
-}
-inline std::int64_t layers_at(const planner::split_stage& stage, std::size_t way) {
-  return std::count(stage.levels.begin(), stage.levels.end(), static_cast<std::uint32_t>(way));
-}
-
-inline cost::rational fullest(const plan_answer& p) { return p.cost.memory[fullest_rank(p.cost)].peak.total_bytes(); }
-
-inline double seconds_by_formula(const planner::scored_strategy& x) {
-  return static_cast<double>(x.cost.step.count()) / 1e9;
-}
-inline double gib_by_formula(const planner::scored_strategy& x) {
-  return static_cast<double>(x.cost.memory.count()) / bytes_per_gib;
-}
-
-/// What is proved of the chosen sizes, in words.
-inline std::string proof_of(const planner::sizes_answer& sizes, bool splits) {
-  if (sizes.stopped) return "none: stopped, the best until then";
-  if (splits && sizes.without_split > 0)
-    return "none: by their bounds " + std::to_string(sizes.without_split) +
-           " more sizes might be quicker with a split of their own";
-  if (splits)
-    return "by its bound no candidate is quicker with another split; which sizes are candidates is not proved";
-  if (sizes.covered)
-    return "every other that fits by formula does at least this much work on its busiest rank, or was simulated";
-  return "none: others may be quicker than their formula says";
-}
 
 inline nlohmann::ordered_json choice_as_json(const plan_input& in, const plan_answer& p) {
   using nlohmann::ordered_json;
@@ -122,7 +35,7 @@ inline nlohmann::ordered_json choice_as_json(const plan_input& in, const plan_an
     return ordered_json{{"step_seconds", seconds_by_formula(x)}, {"bytes", x.cost.memory.count()}};
   };
   to["step_seconds"] = planner::seconds_of(p);
-  to["bytes"] = static_cast<std::int64_t>(fullest(p).ceiling().num());
+  to["bytes"] = static_cast<std::int64_t>(p.fullest().peak.total_bytes().ceiling().num());
   to[in.search_split ? "split_by_themselves" : "simulated"] = in.sizes->planned;
   to[in.search_split ? "splits_that_fit" : "simulated_that_fit"] = in.sizes->planned_that_fit;
   to["covered"] = in.sizes->covered;
@@ -183,7 +96,7 @@ inline nlohmann::ordered_json split_as_json(const plan_input& in, const planner:
   to["searched"] = s.searched;
   for (const auto& stage : s.plan.stages) {
     ordered_json at = ordered_json::object();
-    for (std::size_t w = 0; w < s.levels.size(); ++w) at[named(s.levels[w]).name] = layers_at(stage, w);
+    for (std::size_t w = 0; w < s.levels.size(); ++w) at[level_name(s.levels[w], in.replay)] = layers_at(stage, w);
     to["stages"].push_back({{"rank", stage.rank},
                             {"chunk", stage.chunk},
                             {"first_layer", stage.first_layer},
@@ -193,7 +106,7 @@ inline nlohmann::ordered_json split_as_json(const plan_input& in, const planner:
   if (s.step_seconds > 0) {
     to["step_seconds"] = s.step_seconds;
     to["simulated"] = true;
-    to["lower_bound_seconds"] = bound_of(s);
+    to["lower_bound_seconds"] = bound_seconds(s);
     to["proved"] = s.plan.proved;
   }
   if (s.even_seconds > 0) to["even_split_seconds"] = s.even_seconds;

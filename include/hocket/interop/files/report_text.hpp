@@ -26,8 +26,7 @@ inline void memory_as_text(std::string& out, const cost::report& r, const report
   if (context.training->step.muon)
     out +=
         "  static: by Muon, one moment for each matrix of a layer; with ZeRO each is whole on one of the ranks that "
-        "share "
-        "it, and the fullest rank counts; all else by AdamW\n";
+        "share it, and the fullest rank counts; all else by AdamW\n";
   out += "  held: layer passes whose activations are alive at the peak\n";
   out += "  total: the sum of each part's own largest bytes, whether or not they are there together\n";
   out += "  peak: all that is there at one moment, also what lives only then; the largest such moment, by rank:";
@@ -51,7 +50,7 @@ inline void recompute_as_text(std::string& out, const report_context& context) {
   for (const std::string& name : missing) names += (names.empty() ? "" : " and ") + name;
   out +=
       "  # activation: freed only where the linear cells take two dimensions (fine-grained copies). Else the reshapes\n"
-      "  # before and behind it keep its tensors, and nothing is freed: add " +
+      "  # before and after it keep its tensors, and nothing is freed: add " +
       names + "\n";
 }
 
