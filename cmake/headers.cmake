@@ -48,6 +48,7 @@ set(HOCKET_HEADERS
   hocket/graph/detail/byte_gate.hpp
   hocket/graph/detail/byte_order.hpp
   hocket/graph/detail/byte_search.hpp
+  hocket/graph/detail/check_pins.hpp
   hocket/graph/detail/dag_of.hpp
   hocket/graph/detail/edge_pairs.hpp
   hocket/graph/detail/flat_lists.hpp

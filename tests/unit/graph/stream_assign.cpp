@@ -251,3 +251,56 @@ TEST_CASE("durations that are none are refused", "[graph]") {
         "1 streams are given, but 2 are needed: one for each op");
   CHECK(hocket::graph::time_on_streams(g, std::vector<stream_id>{0, 1}, right).value() == 3);
 }
+
+// Each op where it is pinned; the others, by what stands on the streams before them, as without pins.
+TEST_CASE("pinned ops are where they have to be, and the others where they start earliest", "[graph]") {
+  using hocket::no_id;
+  hocket::testing::random_source random(48);
+  for (int round = 0; round < 300; ++round) {
+    const node_id nodes = 1 + random.below(14);
+    const stream_id most = 1 + random.below(4);
+    const std::vector<edge> edges = hocket_test::random_edges(random, nodes, 1 + random.below(3));
+    const std::vector<edge> direct = hocket::testing::graph_oracle(nodes, edges).reduction();
+    std::vector<hocket::ticks> durations(nodes), done(nodes), free(most);
+    std::vector<stream_id> pinned(nodes, no_id);
+    for (hocket::ticks& d : durations) d = random.below(10);
+    for (stream_id& s : pinned)
+      if (random.below(3) == 0) s = random.below(most);
+    const auto g = hocket_test::dag_of(nodes, edges);
+    const auto timed = hocket::graph::assign_streams(g, most, durations, pinned).value();
+    const auto blind = hocket::graph::assign_streams(g, most, pinned).value();
+    std::vector<node_id> tail(most, no_id);
+    for (node_id b = 0; b < nodes; ++b) {
+      hocket::ticks ready = 0, earliest = std::numeric_limits<hocket::ticks>::max();
+      node_id last = no_id;  // the latest that b waits for and that is the last of its stream
+      for (const edge& e : direct) {
+        if (e.target != b) continue;
+        ready = std::max(ready, done[e.source]);
+        if (tail[blind[e.source]] == e.source) last = e.source;
+      }
+      for (const hocket::ticks f : free) earliest = std::min(earliest, std::max(ready, f));
+      const hocket::ticks start = std::max(ready, free[timed[b]]);
+      if (pinned[b] != no_id) {
+        REQUIRE(timed[b] == pinned[b]);
+        REQUIRE(blind[b] == pinned[b]);
+      } else {
+        REQUIRE(start == earliest);
+        if (last != no_id) REQUIRE(blind[b] == blind[last]);
+        // no_id is the greatest number: an unused stream, if there is one, else the oldest.
+        const bool unused = std::find(tail.begin(), tail.end(), no_id) != tail.end();
+        if (last == no_id && unused) REQUIRE(tail[blind[b]] == no_id);
+        if (last == no_id && !unused) REQUIRE(tail[blind[b]] == *std::min_element(tail.begin(), tail.end()));
+      }
+      done[b] = free[timed[b]] = start + durations[b];
+      tail[blind[b]] = b;
+    }
+    CHECK(hocket::graph::assign_streams(g, most, durations, std::vector<stream_id>(nodes, no_id)).value() ==
+          hocket::graph::assign_streams(g, most, durations).value());
+  }
+  const auto g = hocket_test::dag_of(2, {{0, 1}});
+  const std::vector<stream_id> far{0, 2}, few{0};
+  CHECK(message(hocket::graph::assign_streams(g, 2, far).error()) ==
+        "pinned stream of op 1 is 2, but must lie in [0, 1]");
+  CHECK(hocket::graph::assign_streams(g, 2, std::vector<hocket::ticks>{1, 1}, few).error().code ==
+        hocket::errc::wrong_length);
+}

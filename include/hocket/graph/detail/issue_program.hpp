@@ -5,6 +5,7 @@
 #include <hocket/core/result.hpp>
 #include <hocket/core/ticks.hpp>
 #include <hocket/graph/dag.hpp>
+#include <hocket/graph/detail/check_pins.hpp>
 #include <hocket/graph/detail/list_schedule.hpp>
 #include <hocket/graph/issue_rules.hpp>
 
@@ -25,15 +26,11 @@ namespace hocket::inline HOCKET_ABI::graph::detail {
     if (list.empty() || std::ssize(list) == count) return {};
     return error{errc::wrong_length, std::ssize(list), count}.with(name);
   };
-  if (const auto r = fits(rules.pinned, "pinned"); !r) return r.error();
   if (const auto r = fits(rules.chains, "chains"); !r) return r.error();
   if (const auto r = fits(rules.groups, "groups"); !r) return r.error();
   const std::int64_t lanes = std::int64_t{streams} + rules.lanes;
   if (lanes > stream_limit) return error{errc::out_of_range, rules.lanes, 0, stream_limit - streams}.with("lanes");
-  for (std::size_t b = 0; b < rules.pinned.size(); ++b)
-    if (rules.pinned[b] != no_id && rules.pinned[b] >= lanes)
-      return error{errc::out_of_range, rules.pinned[b], 0, lanes - 1}.with("pinned stream of op " + std::to_string(b));
-  return {};
+  return check_pins(nodes, lanes, rules.pinned);
 }
 
 // Which op stands for each: that into which it was fused, and of a group the first.
