@@ -45,6 +45,7 @@ set(HOCKET_HEADERS
   hocket/graph/detail/bit_tries.hpp
   hocket/graph/detail/block_pool.hpp
   hocket/graph/detail/byte_bound.hpp
+  hocket/graph/detail/byte_cut.hpp
   hocket/graph/detail/byte_gate.hpp
   hocket/graph/detail/byte_order.hpp
   hocket/graph/detail/byte_search.hpp

@@ -68,34 +68,63 @@ class byte_bound {
   std::vector<std::size_t> touched_;
 };
 
-// No order needs fewer bytes. Looks at each op by itself, and at as many as `steps` allow from both sides: those where
-// the given order needs most.
-[[nodiscard]] inline std::int64_t least_bytes(const flat_lists& ups, const flat_lists& downs, const live_values& values,
-                                              std::span<const node_id> given, std::size_t nodes, std::size_t steps) {
-  struct need {
-    std::int64_t bytes;
-    node_id op;
-  };
-  std::vector<need> needs;
+// An op, and bytes that are alive while it runs.
+struct byte_need {
+  std::int64_t bytes = 0;
+  node_id op = 0;
+};
+[[nodiscard]] inline bool needs_more(const byte_need& a, const byte_need& b) noexcept {
+  return a.bytes != b.bytes ? a.bytes > b.bytes : a.op < b.op;
+}
+// The first so many by need, the greatest first.
+[[nodiscard]] inline std::vector<byte_need> greatest_needs(std::vector<byte_need> all, std::size_t count) {
+  count = (std::min)(count, all.size());
+  std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count), all.end(), needs_more);
+  all.resize(count);
+  return all;
+}
+// What is alive at each op of an order, one after the other.
+[[nodiscard]] inline std::vector<byte_need> needs_in_order(const live_values& values, std::span<const node_id> order) {
+  std::vector<byte_need> needs;
+  needs.reserve(order.size());
   live_bytes live(values);
-  std::int64_t least = live.now();  // what is there before
+  for (const node_id b : order) {
+    live.start(b);
+    needs.push_back({live.now(), b});
+    live.retire(b);
+  }
+  return needs;
+}
+
+// No order needs fewer bytes than `least`; by the same reasoning, what has to be alive at some ops.
+struct byte_bounds {
+  std::int64_t least = 0;
+  std::vector<byte_need> at;
+};
+
+// Looks at each op by itself, and at as many as `steps` allow from both sides: those where the given order needs most.
+[[nodiscard]] inline byte_bounds bound_bytes(const flat_lists& ups, const flat_lists& downs, const live_values& values,
+                                             std::span<const node_id> given, std::size_t nodes, std::size_t steps) {
+  byte_bounds out;
+  live_bytes live(values);
+  out.least = live.now();  // what is there before
   std::size_t per_op = given.size();
   for (const node_id b : given) {
     per_op += ups.count(b) + downs.count(b) + values.values.count(b);
     live.start(b);
-    needs.push_back({live.now(), b});
     live.retire(b);
     std::int64_t own = values.always;
     for (const node_id v : values.values.of(b)) own += values.bytes[v];
-    least = (std::max)(least, own);
+    out.least = (std::max)(out.least, own);
   }
-  least = (std::max)(least, live.now());  // what is left after
-  const std::size_t looks = (std::min)(needs.size(), 4 + steps / (per_op + 1));
-  const auto larger = [](const need& a, const need& b) { return a.bytes != b.bytes ? a.bytes > b.bytes : a.op < b.op; };
-  std::partial_sort(needs.begin(), needs.begin() + static_cast<std::ptrdiff_t>(looks), needs.end(), larger);
+  out.least = (std::max)(out.least, live.now());  // what is left after
   byte_bound bound(ups, downs, values, nodes);
-  for (std::size_t i = 0; i < looks && needs[i].bytes > least; ++i) least = (std::max)(least, bound.at(needs[i].op));
-  return least;
+  for (const byte_need& need : greatest_needs(needs_in_order(values, given), 4 + steps / (per_op + 1))) {
+    if (need.bytes <= out.least) break;
+    out.at.push_back({bound.at(need.op), need.op});
+    out.least = (std::max)(out.least, out.at.back().bytes);
+  }
+  return out;
 }
 
 }  // namespace hocket::inline HOCKET_ABI::graph::detail

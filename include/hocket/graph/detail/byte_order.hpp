@@ -151,42 +151,78 @@ class byte_pass {
   std::int64_t now_;
 };
 
-// An order of few bytes: the given one, those by growth from either end, and the best of them made better by free ops
-// from either end. Never larger than the given one.
-[[nodiscard]] inline sized_order small_order(const flat_lists& ups, const flat_lists& downs, const live_values& values,
-                                             std::span<const node_id> given, std::size_t nodes, std::int64_t least) {
-  constexpr std::int64_t any = (std::numeric_limits<std::int64_t>::max)();
-  const live_values back = values.reversed();
-  sized_order best{{given.begin(), given.end()}, peak_in_order(values, given)};
-  std::vector<std::uint32_t> place(nodes);
-  // A pass over time as it is or reversed; the result is told in time as it is.
-  const auto pass = [&](const sized_order& from, bool reversed, bool by_growth, std::int64_t limit) {
-    const auto count = static_cast<std::uint32_t>(from.order.size());
-    for (std::uint32_t i = 0; i < count; ++i) place[from.order[i]] = reversed ? count - 1 - i : i;
-    byte_pass one(reversed ? downs : ups, reversed ? ups : downs, reversed ? back : values, limit);
-    sized_order out = one.run(from.order, place, by_growth);
-    if (reversed) std::reverse(out.order.begin(), out.order.end());
-    return out;
-  };
-  const auto keep = [&best](sized_order next) {
+// Orders by passes in both directions of time.
+class byte_orders {
+ public:
+  byte_orders(const flat_lists& ups, const flat_lists& downs, const live_values& values, std::size_t nodes)
+      : ups_(ups), downs_(downs), values_(values), back_(values.reversed()), place_(nodes) {}
+
+  // The given order, those by growth from either end, and the best of them made better by free ops from either end.
+  // Never larger than the given one; `least` is reason to stop.
+  [[nodiscard]] sized_order small(std::span<const node_id> given, std::int64_t least) {
+    constexpr std::int64_t any = (std::numeric_limits<std::int64_t>::max)();
+    const sized_order first{{given.begin(), given.end()}, peak_in_order(values_, given)};
+    sized_order best = first;
+    for (const bool reversed : {false, true}) {
+      if (best.peak == least) return best;
+      sized_order grown = pass(first, reversed, true, any);
+      // By free ops from the other end, which a pass by growth does not see.
+      keep(best, pass(grown, !reversed, false, grown.peak));
+      keep(best, std::move(grown));
+    }
+    constexpr int rounds = 8;
+    int idle = 0;
+    for (int round = 0; round < rounds && idle < 2 && best.peak > least; ++round)
+      idle = keep(best, pass(best, round % 2 == 0, false, best.peak)) ? 0 : idle + 1;
+    return best;
+  }
+
+  // Shakes the order: ops change places with others nearby, and free ops mend what that costs. Numbers of a fixed
+  // sequence: the same everywhere.
+  void shake(sized_order& best, std::int64_t least, int rounds) {
+    std::uint64_t state = 1;
+    for (int round = 0; round < rounds && best.peak > least; ++round) {
+      const std::uint64_t width = std::uint64_t{1} << (round % 10);
+      std::vector<std::pair<std::uint64_t, node_id>> keys;
+      keys.reserve(best.order.size());
+      for (std::size_t i = 0; i < best.order.size(); ++i) {
+        state = state * 6364136223846793005u + 1442695040888963407u;  // D. E. Knuth's generator
+        keys.emplace_back(16 * i + (state >> 33) % (16 * width), best.order[i]);
+      }
+      std::sort(keys.begin(), keys.end());
+      sized_order shaken{{}, best.peak};
+      for (const auto& [key, b] : keys) shaken.order.push_back(b);
+      sized_order ahead = pass(shaken, false, false, best.peak);
+      sized_order back = pass(ahead, true, false, (std::max)(ahead.peak, best.peak));
+      // An order as small may lead on where this one does not.
+      if (back.peak == best.peak) best = std::move(back);
+      else keep(best, std::move(back));
+      keep(best, std::move(ahead));
+    }
+  }
+
+ private:
+  static bool keep(sized_order& best, sized_order next) {
     const bool better = next.peak < best.peak;
     if (better) best = std::move(next);
     return better;
-  };
-  const sized_order first = best;
-  for (const bool reversed : {false, true}) {
-    if (best.peak == least) return best;
-    sized_order grown = pass(first, reversed, true, any);
-    // By free ops from the other end, which a pass by growth does not see.
-    sized_order mended = pass(grown, !reversed, false, grown.peak);
-    keep(std::move(grown));
-    keep(std::move(mended));
   }
-  constexpr int rounds = 8;
-  int idle = 0;
-  for (int round = 0; round < rounds && idle < 2 && best.peak > least; ++round)
-    idle = keep(pass(best, round % 2 == 0, false, best.peak)) ? 0 : idle + 1;
-  return best;
-}
+
+  // A pass over time as it is or reversed, by places in an order; the result is told in time as it is.
+  [[nodiscard]] sized_order pass(const sized_order& from, bool reversed, bool by_growth, std::int64_t limit) {
+    const auto count = static_cast<std::uint32_t>(from.order.size());
+    for (std::uint32_t i = 0; i < count; ++i) place_[from.order[i]] = reversed ? count - 1 - i : i;
+    byte_pass one(reversed ? downs_ : ups_, reversed ? ups_ : downs_, reversed ? back_ : values_, limit);
+    sized_order out = one.run(from.order, place_, by_growth);
+    if (reversed) std::reverse(out.order.begin(), out.order.end());
+    return out;
+  }
+
+  const flat_lists& ups_;      ///< literal: these three live as long as the call
+  const flat_lists& downs_;    ///< literal
+  const live_values& values_;  ///< literal
+  live_values back_;           // with time reversed
+  std::vector<std::uint32_t> place_;
+};
 
 }  // namespace hocket::inline HOCKET_ABI::graph::detail

@@ -4,6 +4,7 @@
 #include <hocket/core/ids.hpp>
 #include <hocket/core/ticks.hpp>
 #include <hocket/graph/detail/byte_bound.hpp>
+#include <hocket/graph/detail/byte_cut.hpp>
 #include <hocket/graph/detail/byte_gate.hpp>
 #include <hocket/graph/detail/byte_order.hpp>
 #include <hocket/graph/detail/byte_search.hpp>
@@ -37,7 +38,9 @@ class issue_solver {
   issue_solver(const issue_program& p, const live_values& values) : p_(p), values_(values) {
     given_ = sized(program_order(p).run());
     least_time_ = detail::least_time(p);
-    least_bytes_ = detail::least_bytes(p.ups, p.downs, values, p.live, p.nodes(), bound_steps);
+    byte_bounds bounds = bound_bytes(p.ups, p.downs, values, p.live, p.nodes(), bound_steps);
+    least_bytes_ = bounds.least;
+    tight_ = greatest_needs(std::move(bounds.at), cuts);
     fast_ = given_;
     listed fast = given_.list;
     improve_time(p, fast, least_time_);
@@ -57,9 +60,13 @@ class issue_solver {
   // The order of the fewest bytes that is known, one op after the other.
   [[nodiscard]] const sized_order& smallest() & {
     if (!small_.order.empty() || p_.live.empty()) return small_;
-    small_ = small_order(p_.ups, p_.downs, values_, p_.live, p_.nodes(), least_bytes_);
-    if (small_.peak == least_bytes_ || p_.live.size() > byte_search_ops) return small_;
-    if (byte_search(p_.ups, values_, p_.live, p_.nodes()).improve(small_, search_sets)) least_bytes_ = small_.peak;
+    byte_orders orders(p_.ups, p_.downs, values_, p_.nodes());
+    small_ = orders.small(p_.live, least_bytes_);
+    if (p_.live.size() <= byte_search_ops && small_.peak > least_bytes_)
+      if (byte_search(p_.ups, values_, p_.live, p_.nodes()).improve(small_, search_sets)) least_bytes_ = small_.peak;
+    if (p_.live.size() > most_cut_ops) return small_;
+    cut();
+    orders.shake(small_, least_bytes_, shakes);
     return small_;
   }
 
@@ -141,6 +148,10 @@ class issue_solver {
   static constexpr std::size_t search_steps = 20'000;    // the same
   static constexpr stream_id search_lanes = 8;
   static constexpr int bisections = 12;
+  // A cut and a shake of 20,000 ops take about ten milliseconds each.
+  static constexpr std::size_t most_cut_ops = 20'000;
+  static constexpr std::size_t cuts = 8;  // of each sort
+  static constexpr int shakes = 60;
 
   [[nodiscard]] sized_list sized(listed list) const {
     const auto& start = list.start;
@@ -169,6 +180,16 @@ class issue_solver {
     return proved;
   }
 
+  // A better bound, at the ops where the bound so far and the small order need most.
+  void cut() {
+    std::vector<byte_need> ops = greatest_needs(needs_in_order(values_, small_.order), cuts);
+    ops.insert(ops.end(), tight_.begin(), tight_.end());
+    for (const byte_need& each : ops) {
+      if (least_bytes_ == small_.peak) return;
+      least_bytes_ = (std::max)(least_bytes_, least_bytes_at(p_.ups, values_, p_.live, p_.nodes(), each.op));
+    }
+  }
+
   [[nodiscard]] std::vector<ticks> by_chain() const {
     std::vector<ticks> urgency(p_.nodes());
     for (const node_id b : p_.live) urgency[b] = p_.tail[b] + p_.durations[b];
@@ -184,6 +205,7 @@ class issue_solver {
   const live_values& values_;  ///< literal
   sized_list given_, fast_;
   sized_order small_;
+  std::vector<byte_need> tight_;  // where the bound needs most
   ticks least_time_ = 0;
   std::int64_t least_bytes_ = 0;
 };
