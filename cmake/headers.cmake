@@ -79,6 +79,7 @@ set(HOCKET_HEADERS
   hocket/graph/issue_order.hpp
   hocket/graph/issue_rules.hpp
   hocket/graph/issue_values.hpp
+  hocket/graph/no_index.hpp
   hocket/graph/op_kind.hpp
   hocket/graph/persistent_index.hpp
   hocket/graph/program_values.hpp

@@ -188,34 +188,17 @@ void reaches(const options& o) {
   give(o.out, out, line.str());
 }
 
-// An index that holds nothing, for edges that are reduced already: a plan reads them and asks nobody.
-class no_index {
- public:
-  explicit no_index(std::pmr::memory_resource* = nullptr) noexcept {}
-  [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  [[nodiscard]] std::size_t bytes() const noexcept { return 0; }
-  [[nodiscard]] bool reaches(node_id, node_id) const noexcept { return false; }
-  [[nodiscard]] std::size_t reduce(node_id, std::span<node_id> preds) noexcept { return preds.size(); }
-  void commit(node_id b) noexcept { size_ = std::max(size_, std::size_t{b} + 1); }
-  void resize(std::size_t n) noexcept { size_ = n; }
-  void link(node_id, std::span<const node_id>) noexcept {}
-  void clear() noexcept { size_ = 0; }
-
- private:
-  std::size_t size_ = 0;
-};
-
 // The program's kept edges. The index that found them is gone: of many ops it is as large as the plan's own.
-graph::dag<no_index> kept_edges(const options& o, const text::ops_table& program, std::size_t& rule_edges) {
+graph::dag<graph::no_index> kept_edges(const options& o, const text::ops_table& program, std::size_t& rule_edges) {
   const auto deps = value_or_fail(graph::dependencies(program, rules_of(o)), o.ops);
   rule_edges = deps.rule_edges();
-  return value_or_fail(graph::dag<no_index>::make(deps.graph().node_count(), deps.graph().edges()), o.ops);
+  return value_or_fail(graph::dag<graph::no_index>::make(deps.graph().node_count(), deps.graph().edges()), o.ops);
 }
 
 void sync(const options& o) {
   text::ops_table program = read_ops(o);
   std::size_t rule_edges = 0;
-  const graph::dag<no_index> g = kept_edges(o, program, rule_edges);
+  const graph::dag<graph::no_index> g = kept_edges(o, program, rule_edges);
   if (o.streams != 0) program.set_streams(value_or_fail(graph::assign_streams(g, o.streams), o.ops));
   const stopwatch watch;
   const auto plan = value_or_fail(graph::stream_plan::make(g, program.streams()), o.ops);
@@ -230,7 +213,7 @@ void sync(const options& o) {
 
 // What graph order knows of a program.
 struct timed_program {
-  graph::dag<no_index> g;
+  graph::dag<graph::no_index> g;
   std::vector<hocket::ticks> durations;
   graph::issue_values values;
   bool tells_bytes = false;
@@ -245,8 +228,9 @@ timed_program read_timed(const options& o) {
   out.tells_bytes = program.has_bytes() || program.has_write_ranges();
   const bool asks_bytes = o.memory_gib || o.most_us || o.front;
   if (asks_bytes && !out.tells_bytes) fail(o.ops + ": no column bytes says how large what the ops write is");
-  std::size_t rule_edges = 0;
-  out.g = kept_edges(o, program, rule_edges);
+  // Without an index: an order needs none, and of ops that share variables at random it would be quadratic.
+  auto deps = value_or_fail(graph::dependencies<graph::no_index>(program, rules_of(o)), o.ops);
+  out.g = std::move(deps.graph());
   for (node_id op = 0; op < program.size(); ++op) out.durations.push_back(program.us(op));
   if (out.tells_bytes)
     out.values = graph::values_of(program, [&](node_id op, std::uint32_t v) { return program.bytes_of(op, v); });

@@ -20,6 +20,7 @@
 #include <hocket/graph/issue_order.hpp>
 #include <hocket/graph/issue_rules.hpp>
 #include <hocket/graph/issue_values.hpp>
+#include <hocket/graph/no_index.hpp>
 #include <hocket/graph/op_kind.hpp>
 #include <hocket/graph/persistent_index.hpp>
 #include <hocket/graph/program_values.hpp>

@@ -2,6 +2,7 @@
 // Groups that stay together, and streams for pinned ops alone.
 #include <hocket/core/message.hpp>
 #include <hocket/graph/issue_order.hpp>
+#include <hocket/graph/no_index.hpp>
 #include <hocket/testing/random_source.hpp>
 
 #include <algorithm>
@@ -146,4 +147,24 @@ TEST_CASE("rules that cannot hold are refused with what is wrong", "[graph]") {
   CHECK(refused({.pinned = far, .lanes = 2}) == "pinned stream of op 0 is 4, but must lie in [0, 3]");
   CHECK(refused({.pinned = far, .lanes = 3}).empty());
   CHECK(refused({.lanes = 65'535}) == "lanes is 65535, but must lie in [0, 65534]");
+}
+
+// Without an index a dag keeps edges that others imply: another list of edges, and the same order.
+TEST_CASE("an order without an index keeps the same dependencies", "[graph]") {
+  hocket::testing::random_source random(46);
+  for (int round = 0; round < 40; ++round) {
+    const program p = random_program(random, 2 + random.below(30), 3);
+    const auto bare = dag<graph::no_index>::make(p.nodes, p.edges);
+    const auto indexed = dag<>::make(p.nodes, p.edges);
+    REQUIRE((bare && indexed));
+    CHECK(bare->edge_count() == p.edges.size());
+    CHECK(indexed->edge_count() <= p.edges.size());
+    const auto answer = graph::choose_issue_order(*bare, 3, p.durations);
+    REQUIRE(answer);
+    REQUIRE(answer->order.size() == p.nodes);
+    std::vector<ticks> start(p.nodes);
+    CHECK(run(p, p.edges, answer->order, answer->stream_of, &start) == answer->time);
+    CHECK(start == answer->start);
+    CHECK(answer->least_time == graph::choose_issue_order(*indexed, 3, p.durations)->least_time);
+  }
 }
