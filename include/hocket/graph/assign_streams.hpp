@@ -184,7 +184,7 @@ template <reachability_index Index>
     stream_of[b] = chosen;
     tail[chosen] = b;
     free[chosen] = done[b] = (std::max)(*ready, free[chosen]) + durations[b];
-    used = (std::max)(used, static_cast<stream_id>(chosen + 1));
+    used = (std::max)(used, chosen + 1);
   }
   return stream_of;
 }

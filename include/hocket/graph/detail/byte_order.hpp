@@ -159,7 +159,7 @@ class byte_orders {
 
   // The given order, those by growth from either end, and the best of them made better by free ops from either end.
   // Never larger than the given one; `least` is reason to stop.
-  [[nodiscard]] sized_order small(std::span<const node_id> given, std::int64_t least) {
+  [[nodiscard]] sized_order small_order(std::span<const node_id> given, std::int64_t least) {
     constexpr std::int64_t any = (std::numeric_limits<std::int64_t>::max)();
     const sized_order first{{given.begin(), given.end()}, peak_in_order(values_, given)};
     sized_order best = first;

@@ -61,7 +61,7 @@ class issue_solver {
   [[nodiscard]] const sized_order& smallest() & {
     if (!small_.order.empty() || p_.live.empty()) return small_;
     byte_orders orders(p_.ups, p_.downs, values_, p_.nodes());
-    small_ = orders.small(p_.live, least_bytes_);
+    small_ = orders.small_order(p_.live, least_bytes_);
     if (p_.live.size() <= byte_search_ops && small_.peak > least_bytes_)
       if (byte_search(p_.ups, values_, p_.live, p_.nodes()).improve(small_, search_sets)) least_bytes_ = small_.peak;
     if (p_.live.size() > most_cut_ops) return small_;
