@@ -105,6 +105,7 @@ TEST_CASE("open sizes of a plan file are chosen", "[files]") {
 TEST_CASE("levels of a split have names of their own where all layers replay something", "[files]") {
   json plan = plan_json();
   for (const char* key : {"graph", "fused_operator"}) plan.erase(key);
+  plan["parallel"].erase("dp");
   plan["parallel"]["recompute"] = "search";
   plan["pipeline"]["split"] = "search";
   interop::file_errors errors;
