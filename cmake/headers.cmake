@@ -472,7 +472,6 @@ set(HOCKET_BOOST_GRAPH_HEADERS
 # Part of hocket::hocket, but nothing there includes them: each needs a header of a vendor, which the consumer provides
 # and links, or of the operating system. Compiled in tests against the stand-ins in tests/fakes/include.
 set(HOCKET_VENDOR_HEADERS
-  hocket/interop/pipeline_ranks.hpp
   hocket/interop/populated_memory.hpp
   hocket/launch/backends/ascend.hpp
   hocket/launch/backends/cuda.hpp

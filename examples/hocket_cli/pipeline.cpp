@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <hocket/interop/pipeline_ranks.hpp>
 #include <hocket/pipeline.hpp>
+#include <hocket/text/ranks_csv.hpp>
 #include <hocket/text/schedule_csv.hpp>
 #include <hocket/timeline.hpp>
 
@@ -39,6 +41,9 @@ struct options {
   ticks transfer = 0, pair = 100;
   std::vector<std::int64_t> activation_bytes;
   std::string critical_path;
+  hocket::interop::rank_mesh mesh;
+  std::string communicators = "pipeline";
+  bool batch = false, tied = false;
 };
 
 [[noreturn]] void usage(const std::string& sentence) { throw failure{2, sentence}; }
@@ -328,6 +333,34 @@ void check(const options& o) {
   give(o.out, this_run().json ? "{\"version\":1,\"ok\":true}\n" : "ok\n", line.str());
 }
 
+// The program of all ranks of the job, for `hocket ranks check`.
+void write_ranks(const options& o) {
+  using enum hocket::interop::transfer_communicators;
+  const pipeline::lowering_options lowering{
+      .recompute = o.recompute,
+      .unshard = o.unshard,
+      .reduce_grad = true,
+      .transfers = o.comms == "none" ? pipeline::transfer_policy::eager : transfers_of(o),
+      .optimizer = true};
+  const hocket::interop::pipeline_calls calls{.lowering = lowering,
+                                              .transfers = o.communicators == "pair"      ? pair
+                                                         : o.communicators == "direction" ? direction
+                                                                                          : pipeline,
+                                              .grouped = o.batch,
+                                              .tied_embeddings = o.tied};
+  with_schedule(o, [&](const auto& plan) {
+    const std::uint64_t lanes = std::uint64_t{o.mesh.tensor} * o.mesh.context * o.mesh.data;
+    actions_of(plan, (std::uint64_t{1} << 22) / lanes, "on a mesh of " + std::to_string(lanes) + " ranks a stage");
+    const auto job = hocket::interop::ranks_of_pipeline(plan, o.mesh, calls);
+    if (!job) fail(message(job.error()));
+    std::uint64_t ops = 0;
+    for (std::uint32_t r = 0; r < job->ranks(); ++r) ops += job->list(r).size();
+    give(o.out, hocket::text::write_ranks_csv(*job),
+         "ranks=" + std::to_string(job->ranks()) + " ops=" + std::to_string(ops) +
+             " communicators=" + std::to_string(job->communicator_count()));
+  });
+}
+
 CLI::App* add(CLI::App& parent, const char* name, const char* description, options& o, void (*run)(const options&)) {
   CLI::App* command = parent.add_subcommand(name, description);
   add_out(*command, o.out);
@@ -377,6 +410,31 @@ void add_run(CLI::App& command, options& o) {
   command.add_option("--pair", o.pair, "Time of two actions at once, in percent of their sum (100)")
       ->type_name("PERCENT")
       ->check(CLI::Range(ticks{1}, ticks{100}));
+}
+
+void add_mesh(CLI::App& command, options& o) {
+  const auto size = [&](const char* name, std::uint32_t& value, const char* what) {
+    command.add_option(name, value, what)->type_name("N")->check(CLI::Range(1, 4096));
+  };
+  size("--tensor", o.mesh.tensor, "Tensor ranks, next to each other (1)");
+  size("--context", o.mesh.context, "Context ranks (1)");
+  size("--data", o.mesh.data, "Data ranks (1)");
+  size("--expert", o.mesh.expert, "Ranks that share the experts, of context x data (1)");
+  command
+      .add_option("--communicators", o.communicators,
+                  "One for the transfers of a pipeline, of each two ranks, or of each two and direction")
+      ->check(CLI::IsMember({"pipeline", "pair", "direction"}))
+      ->capture_default_str();
+  command
+      .add_option("--comms", o.comms,
+                  "Where sends and receives go: eager (the default), just-in-time, deferred, grouped")
+      ->check(CLI::IsMember({"eager", "just-in-time", "deferred", "grouped"}));
+  command.add_option("--unshard", o.unshard, "Gather sharded weights, for at most N stages at a time (PyTorch: 3)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 64));
+  command.add_flag("--recompute", o.recompute, "Recompute activations before each backward");
+  command.add_flag("--batch", o.batch, "Transfers next to each other are posted as one group");
+  command.add_flag("--tied-embeddings", o.tied, "The first and the last stage sum the gradients of one table");
 }
 
 }  // namespace
@@ -435,6 +493,11 @@ void add_pipeline(CLI::App& app) {
   add_run(*c, o);
   c->add_option("--format", o.format, "svg (the default), trace (chrome://tracing, ui.perfetto.dev) or ascii")
       ->check(CLI::IsMember({"svg", "trace", "ascii"}));
+
+  c = add(*group, "ranks", "What all ranks of a job call, as the CSV that `hocket ranks check` takes", o, write_ranks);
+  add_schedule(*c, o);
+  c->add_option("--table", o.table, "A schedule in PyTorch's CSV dialect")->type_name("FILE");
+  add_mesh(*c, o);
 
   add_pipeline_compare(*group);
   add_pipeline_search(*group);

@@ -67,6 +67,7 @@ json as_json(const ranks::program& job, const ranks::answer& a) {
   out["timing"] = json::array();
   for (const ranks::choice& c : a.timing)
     out["timing"].push_back({{"what", to_string(c.what)}, {"rank", c.rank}, {"op", c.op}});
+  if (a.enough_slots > 0) out["enough_slots"] = a.enough_slots;
   return out;
 }
 

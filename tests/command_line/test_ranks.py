@@ -46,6 +46,25 @@ class Check(ToolTest):
         self.assertTrue(self.ok("ranks", "check", path, "--slots", 0).text.startswith("safe: "))
         self.assertTrue(self.ok("ranks", "check", path, "--machine", "nccl-implicit-order").text.startswith("safe: "))
 
+    def test_a_pipeline_on_a_mesh(self):
+        mesh = ("--ranks", 4, "--micro-batches", 4, "--tensor", 2, "--data", 2)
+        job = self.folder / "job.csv"
+        for schedule in ("1f1b", "interleaved", "zbv"):
+            with self.subTest(schedule=schedule):
+                self.ok("pipeline", "ranks", schedule, *mesh, "--out", job)
+                for machine, slots in (("nccl", 0), ("gloo", 0), ("mpi", 0)):
+                    done = hocket("ranks", "check", job, "--machine", machine, "--slots", slots)
+                    self.assertTrue(done.text.startswith("safe: "), done.text)
+        # Rank 1 sends a gradient before it takes the activation that rank 0 sends first.
+        lists = self.file("lists.csv", "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
+                                       "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n")
+        for communicators, verdict in (("pipeline", "hangs"), ("pair", "hangs"), ("direction", "safe")):
+            self.ok("pipeline", "ranks", "--table", lists, "--communicators", communicators, "--out", job)
+            done = hocket("ranks", "check", job, "--slots", 0)
+            self.assertTrue(done.text.startswith(verdict + ": "), done.text)
+        self.assertEqual(hocket("pipeline", "ranks", "1f1b", "--ranks", 4, "--micro-batches", 4, "--data", 3, "--expert", 2).code, 1)
+        self.assertEqual(hocket("pipeline", "ranks", "1f1b", "--ranks", 4, "--micro-batches", 4, "--tensor", 0).code, 2)
+
     def test_bad_input(self):
         for text, sentence in (("rank,op\n0,allreduce\n", 'line 2, column 2: "allreduce" is no op of a rank'),
                                ("rank,op\n0-1000000000,compute\n", "exceeds the limit of 1048575 (rank)"),

@@ -113,6 +113,9 @@ struct answer {
   std::pmr::vector<choice> timing;  ///< of may_hang: what to choose; after it nothing can move
   std::pmr::vector<place> open;     ///< of not_proved: calls that compete for slots, or threads that race
   std::uint64_t states = 0;         ///< that the search looked at
+  /// With so many slots it is safe: no more calls are ever ready at once on any rank. 0 where slots do not decide
+  /// alone.
+  std::size_t enough_slots = 0;
 
   explicit answer(std::pmr::memory_resource* memory = std::pmr::get_default_resource())
       : cycle(memory), timing(memory), open(memory) {}

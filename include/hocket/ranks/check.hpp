@@ -10,6 +10,7 @@
 #include <hocket/ranks/machines.hpp>
 #include <hocket/ranks/program.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
@@ -72,18 +73,17 @@ class checker {
   }
   /// Whether some rank can have more calls ready at once than slots.
   [[nodiscard]] bool is_scarce() {
-    bool found = false;
     std::pmr::vector<bool> judged(set_.job.list_count(), false, set_.memory);
     for (std::uint32_t r = 0; r < set_.job.ranks(); ++r) {
       const std::uint32_t l = set_.list_number(r);
       if (judged[l]) continue;
       judged[l] = true;
       width w(set_.job.numbered_list(l), set_.facts[l], set_.rules, set_.memory);
-      if (w() <= set_.rules.slots) continue;
-      found = true;
-      out_.open.push_back({r, 0, w.widest(), false});
+      const std::size_t at_once = w();
+      if (at_once > set_.rules.slots) out_.open.push_back({r, 0, w.widest(), false});
+      if (!set_.races) out_.enough_slots = (std::max)(out_.enough_slots, at_once);
     }
-    return found;
+    return !out_.open.empty();
   }
   [[nodiscard]] answer search(const choosing& left) {
     timings all(set_, left, options_.work);

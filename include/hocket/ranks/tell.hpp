@@ -161,6 +161,8 @@ class teller {
   for (std::size_t i = 0; i < a.open.size() && i < shown && a.says == verdict::not_proved; ++i)
     out.append("  open: rank ").append(std::to_string(a.open[i].rank)).append("'s ") +=
         tell.call(a.open[i].rank, a.open[i].op) + " and calls of its other streams\n";
+  if (a.says != verdict::safe && a.enough_slots > 0)
+    out.append("  safe where a device surely runs ").append(std::to_string(a.enough_slots)) += " calls at once\n";
   return out;
 }
 

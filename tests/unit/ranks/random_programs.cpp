@@ -17,6 +17,7 @@ using hocket::ranks::verdict;
 struct tally {
   std::map<verdict, int> verdicts;
   int not_explored = 0;
+  int wide = 0;  // may hang with few slots, and is safe with more
 };
 
 void judge(std::uint64_t seed, const random_ranks::sizes& s, tally& t) {
@@ -31,6 +32,13 @@ void judge(std::uint64_t seed, const random_ranks::sizes& s, tally& t) {
     return;
   }
   if (!s.threads) CHECK(explorer::all_meet(job, m));
+  if (found->enough_slots > 0) {
+    auto wide = m;
+    wide.slots = static_cast<std::uint32_t>(found->enough_slots);
+    CHECK(hocket::ranks::check(job, wide)->says == verdict::safe);
+    CHECK_FALSE(explorer::explore(job, wide, 2500).can_hang);
+    t.wide += found->says == verdict::may_hang;
+  }
   const auto truth = explorer::explore(job, m, 2500);
   if (!truth.complete) {
     ++t.not_explored;
@@ -53,6 +61,7 @@ TEST_CASE("ranks: verdicts of programs by lot are those of all interleavings", "
   CHECK(t.verdicts[verdict::safe] > 200);
   CHECK(t.verdicts[verdict::hangs] > 80);
   CHECK(t.verdicts[verdict::may_hang] > 20);
+  CHECK(t.wide > 10);
   CHECK(t.verdicts[verdict::mismatch] > 80);
   CHECK(t.not_explored < 60);
   CHECK(t.verdicts[verdict::not_proved] < 60);
