@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Schedules: hocket.h over hocket::pipeline.
-#include "border.hpp"
-
 #include <hocket/pipeline.hpp>
 #include <hocket/text/schedule_csv.hpp>
 
@@ -14,14 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include "border.hpp"
+#include "schedule.hpp"
+
 namespace pipeline = hocket::pipeline;
 using hocket_c::array;
 using hocket_c::guarded;
 using hocket_c::refuse;
-
-struct hocket_schedule {
-  pipeline::any_schedule plan;
-};
 
 namespace {
 

@@ -155,6 +155,18 @@ class Schedules(unittest.TestCase):
         self.assertEqual(steps["stage"].tolist(), [1] * 6)
 
 
+class Ranks(unittest.TestCase):
+    def test_answers_are_those_of_the_tool(self):
+        for name, mesh in (("1f1b", {"tensor": 2}), ("interleaved", {"tensor": 2, "data": 2, "expert": 2})):
+            program = hocket.schedule(name, 4, 4).program(**mesh)
+            words = [w for size, n in mesh.items() for w in (f"--{size}", str(n))]
+            self.assertEqual(program, told("pipeline", "ranks", name, "--ranks", "4", "--micro-batches", "4", *words))
+            ours = hocket.check_ranks(program, slots=3)
+            self.assertEqual((ours.verdict, ours.told), ("safe", told("ranks", "check", "{p}", "--slots", "3", p=program)))
+        crossed = "rank,op,communicator\n0-1,communicator,a\n0,all_reduce,a\n1,barrier,a\n"
+        self.assertEqual(hocket.check_ranks(crossed, "gloo").verdict, "mismatch")
+
+
 class Tilings(unittest.TestCase):
     def test_plans_are_those_of_the_tool(self):
         chance = random.Random(5)
@@ -211,6 +223,13 @@ class Costs(unittest.TestCase):
 
 
 class Refusals(unittest.TestCase):
+    def test_ranks(self):
+        plan = hocket.schedule("1f1b", 4, 4)
+        self.refused("tensor is 0", lambda: plan.program(tensor=0))
+        self.refused("tensor", lambda: plan.program(tensor=2 ** 32 + 1))
+        self.refused("not known", lambda: hocket.check_ranks(plan.program(), "ncl"))
+        self.refused("slots is -5", lambda: hocket.check_ranks(plan.program(), slots=-5))
+
     def refused(self, words, act, kind=ValueError):
         with self.assertRaises(kind) as caught:
             act()

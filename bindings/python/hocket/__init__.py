@@ -4,6 +4,7 @@
     deps = hocket.dependencies(reads=[[], [0], [0]], writes=[[0], [1], [2]])      # which op before which
     plan = deps.plan(streams=2)                                                   # on which stream, with which waits
     steps = hocket.schedule("zbv", ranks=4, micro_batches=8)[0]                   # what rank 0 does
+    hocket.check_ranks(hocket.schedule("1f1b", 4, 8).program(tensor=2)).verdict   # will this job finish
     tiles = hocket.tile(4096, [hocket.compute(6, 0.2), hocket.comm(20, 0.25)])    # how to cut an operator
     report = hocket.cost_report(config)                                           # FLOPs, bytes, parameters
     step = hocket.plan_step(plan, config)["predicted_step"]["seconds"]            # memory, schedule, time of a step
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import json as _json
 import operator as _operator
-from ctypes import byref as _byref, c_char_p, c_double, c_int64, c_size_t, c_uint64
+from ctypes import byref as _byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint64
 from itertools import chain as _chain
 from os import PathLike
 from typing import Iterable, NamedTuple, Sequence
@@ -24,7 +25,7 @@ import numpy as np
 
 from . import _c
 
-__all__ = ["Graph", "Phase", "Plan", "Program", "Run", "Schedule", "TilePlan", "View", "action_names", "comm", "compute", "cost_report",
+__all__ = ["Graph", "Phase", "Plan", "Program", "RanksAnswer", "Run", "Schedule", "TilePlan", "View", "action_names", "check_ranks", "comm", "compute", "cost_report",
            "dependencies", "parse_schedule", "plan_step", "schedule", "schedule_names", "tile"]
 _v = _c.library.hocket_version()
 __version__: str = f"{_v // 10000}.{_v // 100 % 100}.{_v % 100}"
@@ -317,6 +318,14 @@ class Schedule(_c.Handle):
         """ValueError if an action is missing, or twice, or ranks would wait for each other for ever: then with the cycle."""
         _c.call("hocket_schedule_check", self, None, 0, None)
 
+    def program(self, tensor: int = 1, context: int = 1, data: int = 1, expert: int = 1) -> str:
+        """What all ranks of a job call that runs the schedule with so many ranks besides, as the CSV that check_ranks takes.
+
+        Tensor ranks are next to each other; expert, the ranks that share the experts, divides context x data."""
+        given = {"tensor": tensor, "context": context, "data": data, "expert": expert}
+        mesh = _c.Mesh(**{what: _c.whole(size, _c.UINT32, what) for what, size in given.items()})
+        return _c.text_of("hocket_schedule_program", self, _byref(mesh))
+
     def simulate(self, forward_ticks: int = 1, input_grad_ticks: int = 1, weight_grad_ticks: int = 1,
                  backward_ticks: int | None = None, hop_ticks: int = 0) -> Run:
         """Runs the lists. Times are those of a chunk, in ticks of any length; a whole backward takes the sum of its halves
@@ -344,6 +353,27 @@ def schedule(name: str, ranks: int, micro_batches: int, chunks: int = 0, groups:
     return Schedule._made_by("schedule", "hocket_schedule_create", _c.text(name, "the name"), *shape,
                              None if groups is None else _c.text(groups, "groups"), _c.whole(kappa, _c.UINT32, "kappa"),
                              _c.whole(memory_cap, _c.INT64, "memory_cap"), _c.whole(slices, _c.INT64, "slices"))
+
+
+class RanksAnswer(NamedTuple):
+    """Whether a program of ranks finishes: "safe", "mismatch", "hangs", "may hang" or "not proved", and who waits for whom."""
+    verdict: str
+    told: str
+
+
+_VERDICTS = ("safe", "mismatch", "hangs", "may hang", "not proved")
+
+
+def check_ranks(program: str, machine: str = "nccl", slots: int | None = None) -> RanksAnswer:
+    """Whether the collectives and transfers of all ranks finish, before they run.
+
+    program: CSV (docs/ranks.md), such as of Schedule.program(); machine: what blocks what, one of `hocket ranks machines`;
+    slots: calls that surely run at once on a device (0: any number; None: as the machine says).
+    """
+    text, number = _c.text(program, "the program"), c_int()
+    told = _c.text_of("hocket_ranks_check", text, len(text), _c.text(machine, "the machine"),
+                      -1 if slots is None else _c.whole(slots, _c.INT64, "slots"), _byref(number))
+    return RanksAnswer(_VERDICTS[number.value], told)
 
 
 def parse_schedule(csv: str) -> Schedule:

@@ -20,6 +20,10 @@ class Times(ctypes.Structure):
                 ("forward_ticks", "input_grad_ticks", "weight_grad_ticks", "backward_ticks", "hop_ticks")]
 
 
+class Mesh(ctypes.Structure):
+    _fields_ = [(name, c_uint32) for name in ("tensor", "context", "data", "expert")]
+
+
 def array(dtype):
     return np.ctypeslib.ndpointer(dtype=dtype, flags="C_CONTIGUOUS")
 
@@ -120,6 +124,8 @@ STATUS = {
     "hocket_schedule_csv": [SCHEDULE, OUT],
     "hocket_schedule_check": [SCHEDULE, c_void_p, COUNT, c_void_p],
     "hocket_schedule_simulate": [SCHEDULE, POINTER(Times), array(RANK_RUN), POINTER(c_int64), POINTER(c_int64)],
+    "hocket_schedule_program": [SCHEDULE, POINTER(Mesh), OUT],
+    "hocket_ranks_check": [c_char_p, COUNT, c_char_p, INT64, POINTER(c_int), OUT],
     "hocket_tiling_create": [INT64, INT64, INT64, OUT],
     "hocket_tiling_set_product": [TILING, INT64, INT64, INT64],
     "hocket_tiling_add_affine": [TILING, INT, c_double, c_double, c_double, c_double],

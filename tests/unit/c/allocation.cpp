@@ -94,6 +94,14 @@ void exhaust_rest() {
   exhaust("parse", [&](hocket_error* e) { return hocket_schedule_parse(text, std::strlen(text), &s, e); });
   hocket_text_destroy(text);
   hocket_schedule_destroy(s);
+  exhaust("short", [&](hocket_error* e) { return hocket_schedule_create("gpipe", 2, 1, 1, nullptr, 0, 0, 0, &s, e); });
+  exhaust("program", [&](hocket_error* e) { return hocket_schedule_program(s, nullptr, &text, e); });
+  int verdict = 0;
+  exhaust("ranks", [&](hocket_error* e) {
+    return hocket_ranks_check(text, std::strlen(text), nullptr, -1, &verdict, nullptr, e);
+  });
+  hocket_text_destroy(text);
+  hocket_schedule_destroy(s);
   exhaust("v-half",
           [&](hocket_error* e) { return hocket_schedule_create("v-half", 3, 2, 8, nullptr, 0, 0, 0, &s, e); });
   hocket_schedule_destroy(s);

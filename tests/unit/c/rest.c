@@ -55,6 +55,45 @@ static void test_each_schedule(void) {
   CHECK(hocket_schedule_name(i) == NULL);
 }
 
+static void test_ranks(void) {
+  const hocket_mesh mesh = {2, 1, 2, 2}, wrong = {1, 1, 3, 2};
+  const char* const crossed = "rank,op,communicator\n0-1,communicator,a\n0-1,communicator,b\n"
+                              "0,all_reduce,a\n0,all_reduce,b\n1,all_reduce,b\n1,all_reduce,a\n";
+  hocket_schedule* s = NULL;
+  char *csv = NULL, *told = NULL;
+  int verdict = -1;
+  OK(hocket_schedule_create("interleaved", 4, 2, 8, NULL, 0, 0, 0, &s, &why));
+  OK(hocket_schedule_program(s, &mesh, &csv, &why));
+  OK(hocket_ranks_check(csv, strlen(csv), NULL, 0, &verdict, &told, &why));
+  CHECK(verdict == HOCKET_SAFE && strstr(told, "safe: ") == told);
+  hocket_text_destroy(told);
+  OK(hocket_ranks_check(csv, strlen(csv), "gloo", -1, &verdict, NULL, &why));
+  CHECK(verdict == HOCKET_SAFE);
+  hocket_text_destroy(csv);
+  csv = told = NULL;
+  OK(hocket_schedule_program(s, NULL, &csv, &why));
+  CHECK(strstr(csv, "tensor") == NULL && strstr(csv, "pipeline") != NULL);
+  hocket_text_destroy(csv);
+  csv = NULL;
+  OK(hocket_ranks_check(crossed, strlen(crossed), "nccl", -1, &verdict, &told, &why));
+  CHECK(verdict == HOCKET_HANGS && strstr(told, "waits for") != NULL);
+  hocket_text_destroy(told);
+  told = NULL;
+  verdict = -1;
+  REFUSED(HOCKET_BAD_INPUT, "context x data: 3 is not divisible", hocket_schedule_program(s, &wrong, &csv, &why));
+  REFUSED(HOCKET_BAD_INPUT, "schedule is a null", hocket_schedule_program(NULL, &mesh, &csv, &why));
+  REFUSED(HOCKET_BAD_INPUT, "csv is a null", hocket_schedule_program(s, &mesh, NULL, &why));
+  REFUSED(HOCKET_BAD_INPUT, "csv is a null", hocket_ranks_check(NULL, 3, NULL, -1, &verdict, NULL, &why));
+  REFUSED(HOCKET_BAD_INPUT, "verdict is a null", hocket_ranks_check(crossed, 3, NULL, -1, NULL, NULL, &why));
+  REFUSED(HOCKET_BAD_INPUT, "\"ncl\" is not known",
+          hocket_ranks_check(crossed, strlen(crossed), "ncl", -1, &verdict, &told, &why));
+  REFUSED(HOCKET_BAD_INPUT, "slots is -2",
+          hocket_ranks_check(crossed, strlen(crossed), NULL, -2, &verdict, &told, &why));
+  REFUSED(HOCKET_BAD_INPUT, "\"x\" is not understood", hocket_ranks_check("x", 1, NULL, -1, &verdict, &told, &why));
+  CHECK(csv == NULL && told == NULL && verdict == -1);
+  hocket_schedule_destroy(s);
+}
+
 static void test_deadlock(void) {
   const char* const wrong = "0F0,0B0\n1B0,1F0\n";
   hocket_schedule* s = NULL;
@@ -127,6 +166,7 @@ void test_schedules(void) {
   hocket_schedule_destroy(NULL);
   test_each_schedule();
   test_deadlock();
+  test_ranks();
 }
 
 /* ---- tilings --------------------------------------------------------------------------------------------------- */

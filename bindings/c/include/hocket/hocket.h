@@ -254,6 +254,35 @@ HOCKET_C_API hocket_status hocket_schedule_simulate(const hocket_schedule* sched
                                                     hocket_rank_run* ranks, int64_t* makespan_ticks,
                                                     int64_t* lower_bound_ticks, hocket_error* error);
 
+/* ---- ranks: will the collectives and transfers of all ranks finish? --------------------------------------------- */
+
+/* The ranks of a job besides the pipeline's, each at least 1. Tensor ranks are next to each other; expert divides
+   context * data. */
+typedef struct hocket_mesh {
+  uint32_t tensor;
+  uint32_t context;
+  uint32_t data;
+  uint32_t expert;
+} hocket_mesh;
+
+/* What all ranks of a job call that runs the schedule on a mesh (null: pipeline ranks alone), as CSV (docs/ranks.md). */
+HOCKET_C_API hocket_status hocket_schedule_program(const hocket_schedule* schedule, const hocket_mesh* mesh, char** csv,
+                                                   hocket_error* error);
+
+enum {
+  HOCKET_SAFE = 0,      /* it finishes, whatever the timing: proved */
+  HOCKET_MISMATCH = 1,  /* calls that should meet do not fit */
+  HOCKET_HANGS = 2,     /* it hangs, whatever the timing: proved */
+  HOCKET_MAY_HANG = 3,  /* a timing that hangs was found and run */
+  HOCKET_NOT_PROVED = 4 /* neither found a timing that hangs nor proved that there is none */
+};
+
+/* Whether a program of ranks finishes. csv: as above, or written by the caller. machine: null or "nccl",
+   "nccl-implicit-order", …: those of `hocket ranks machines`. slots: calls that surely run at once on a device; 0: any
+   number, -1: as the machine says. told, which may be null: the verdict with who waits for whom, one line each. */
+HOCKET_C_API hocket_status hocket_ranks_check(const char* csv, size_t csv_bytes, const char* machine, int64_t slots,
+                                              int* verdict, char** told, hocket_error* error);
+
 /* ---- tilings: how to cut a fused operator ---------------------------------------------------------------------- */
 
 /* A problem is made, gets its phases, and is solved. */
