@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "command.hpp"
+#include "pipeline_input.hpp"
 #include "planner.hpp"
 
 namespace hocket_cli {
@@ -21,25 +22,7 @@ namespace {
 
 namespace pipeline = hocket::pipeline;
 using hocket::ticks;
-
-struct options {
-  std::string schedule, table, comms = "none", format, out;
-  std::optional<std::int64_t> ranks, micro_batches;
-  std::optional<std::int64_t> chunks, memory_cap;
-  std::optional<std::int64_t> slices;
-  std::optional<std::string> groups;
-  std::optional<std::uint32_t> kappa;
-  ticks forward = 1, hop = 0;
-  std::optional<ticks> backward, input_grad, weight_grad;
-  bool reduce_grad = false;
-  // What else to put into the lists, and what to say about a run.
-  bool merge = false, overlap = false, recompute = false, optimizer = false, post_validation = false, details = false;
-  std::uint32_t unshard = 0, offload = 0;
-  std::string communication = "buffered";
-  ticks transfer = 0, pair = 100;
-  std::vector<std::int64_t> activation_bytes;
-  std::string critical_path;
-};
+using options = pipeline_options;
 
 [[noreturn]] void usage(const std::string& sentence) { throw failure{2, sentence}; }
 
@@ -54,8 +37,9 @@ pipeline::costs costs_of(const options& o) {
           .overlap = o.pair};
 }
 
-/// The schedule that the options name, or one sentence: exit 2 for a wrong option, 1 for a shape that it cannot have.
-pipeline::any_schedule named(const options& o) {
+}  // namespace
+
+pipeline::any_schedule schedule_of(const pipeline_options& o) {
   if (!o.ranks || !o.micro_batches) usage("a schedule by name needs --ranks and --micro-batches");
   const pipeline::shape s{.ranks = *o.ranks,
                           .chunks = o.chunks.value_or(pipeline::default_chunks(o.schedule)),
@@ -74,48 +58,38 @@ pipeline::any_schedule named(const options& o) {
   fail(message(plan.error()));
 }
 
-/// Calls use(schedule) with the schedule that the options name.
-template <class Use>
-void with_schedule(const options& o, Use&& use) {
-  if (o.table.empty() == o.schedule.empty()) usage("give either a SCHEDULE or --table FILE");
-  if (!o.table.empty() && (o.ranks || o.chunks || o.micro_batches || o.kappa || o.memory_cap || o.slices || o.groups))
-    usage(
-        "a table has its own shape: --ranks, --chunks, --micro-batches, --groups, --kappa, --slices and --memory-cap "
-        "go with a SCHEDULE");
-  if (!o.table.empty()) return use(value_or_fail(hocket::text::parse_schedule_csv(read_file(o.table)), o.table));
-  use(named(o));
+pipeline::transfer_policy transfers_named(const std::string& name) {
+  using enum pipeline::transfer_policy;
+  if (name == "eager") return eager;
+  if (name == "just-in-time") return just_in_time;
+  if (name == "deferred") return deferred;
+  if (name == "grouped") return grouped;
+  return name == "barrier" ? barrier : none;
 }
 
-/// How many actions the schedule has; fails beyond `most`, before anything of that size is made.
-template <class Plan>
-std::uint64_t actions_of(const Plan& plan, std::uint64_t most, const std::string& purpose) {
-  std::uint64_t actions = 0;
-  for (std::uint32_t r = 0; r < plan.ranks(); ++r) actions += plan.size(r);
-  if (actions > most)
-    fail(std::to_string(actions) + " actions are too many " + purpose + ": at most " + std::to_string(most));
-  return actions;
+void add_schedule(CLI::App& command, pipeline_options& o) {
+  std::string names;
+  for (const auto name : pipeline::schedule_names) names += (names.empty() ? "" : ", ") + std::string(name);
+  command.add_option("schedule", o.schedule, "The schedule by name: " + names)->type_name("SCHEDULE");
+  command.add_option("--ranks", o.ranks, "Pipeline ranks p")->type_name("P")->check(fits_64_bits);
+  command.add_option("--chunks", o.chunks, "Chunks of the model per rank v (1; 2 for zbv, v-half, v-min, dualpipev)")
+      ->type_name("V")
+      ->check(fits_64_bits);
+  command.add_option("--micro-batches", o.micro_batches, "Micro-batches m")->type_name("M")->check(fits_64_bits);
+  command.add_option(
+      "--groups", o.groups,
+      "How interleaved cuts m: balanced, last, first, paper, least-memory, auto, or sizes such as 3,4,2");
+  command.add_option("--memory-cap", o.memory_cap, "Most activations on a rank, for --groups least-memory and auto")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{INT32_MAX}));
+  command.add_option("--kappa", o.kappa, "Forwards run ahead per rank below: 2, or 1 for less memory")
+      ->check(CLI::Range(1, 2));
+  command.add_option("--slices", o.slices, "Sequence slices per micro-batch, for seq-1f1b (1)")
+      ->type_name("N")
+      ->check(fits_64_bits);
 }
 
-std::string token(pipeline::stage_action a, bool sliced) {
-  std::string text;
-  hocket::text::detail::put_token(text, a, sliced);
-  return text;
-}
-
-/// The sentence, and the cycle that proves a deadlock.
-template <class Plan>
-[[noreturn]] void fail_with_cycle(const options& o, const Plan& plan, const hocket::error& why,
-                                  const std::pmr::vector<pipeline::blocked>& cycle) {
-  const bool sliced = pipeline::slices_of(plan) > 1;
-  std::string sentence = o.table.empty() ? message(why) : o.table + ": " + message(why);
-  constexpr std::size_t shown = 16;
-  for (std::size_t i = 0; i < cycle.size() && i < shown; ++i)
-    sentence += (i == 0 ? "; rank " : ", rank ") + std::to_string(cycle[i].rank) + " stands before " +
-                token(cycle[i].action, sliced) + " and waits for " + token(cycle[i].needs, sliced) + " of rank " +
-                std::to_string(cycle[i].holder);
-  if (cycle.size() > shown) sentence += ", ...";
-  fail(sentence);
-}
+namespace {
 
 /// Calls use(policy) with the times, links and bytes that the options name, and returns what it returns.
 template <class Plan, class Use>
@@ -189,15 +163,6 @@ std::string summary_of(const options& o, const Plan& plan, const pipeline::simul
          " bubble=" + bubble + unused;
 }
 
-pipeline::transfer_policy transfers_of(const options& o) {
-  using enum pipeline::transfer_policy;
-  if (o.comms == "eager") return eager;
-  if (o.comms == "just-in-time") return just_in_time;
-  if (o.comms == "deferred") return deferred;
-  if (o.comms == "grouped") return grouped;
-  return o.comms == "barrier" ? barrier : none;
-}
-
 constexpr std::uint64_t most_listed = 1u << 26;
 
 template <class Plan>
@@ -232,11 +197,14 @@ void list(const options& o) {
                                         .offload = o.offload,
                                         .unshard = o.unshard,
                                         .reduce_grad = o.reduce_grad,
-                                        .transfers = transfers_of(o),
+                                        .transfers = transfers_named(o.comms),
+                                        .lookahead = o.lookahead,
                                         .optimizer = o.optimizer,
                                         .post_validation = o.post_validation};
   const bool lowered = o.merge || o.overlap || o.recompute || o.offload > 0 || o.unshard > 0 || o.optimizer ||
                        o.post_validation || with.transfers != pipeline::transfer_policy::none;
+  if (o.lookahead > 0 && with.transfers != pipeline::transfer_policy::just_in_time)
+    usage("--lookahead goes with --comms just-in-time");
   const auto put = [&](const auto& plan) {
     if (!lowered) return write_list(o, plan, o.reduce_grad);
     actions_of(plan, 1u << 24, "to lower");
@@ -252,7 +220,7 @@ void list(const options& o) {
     write_list(o, *table, false);
   };
   if (!o.table.empty()) return with_schedule(o, put);
-  const pipeline::any_schedule chosen = named(o);
+  const pipeline::any_schedule chosen = schedule_of(o);
   chosen.visit(put);
 }
 
@@ -335,28 +303,6 @@ CLI::App* add(CLI::App& parent, const char* name, const char* description, optio
   return command;
 }
 
-void add_schedule(CLI::App& command, options& o) {
-  std::string names;
-  for (const auto name : pipeline::schedule_names) names += (names.empty() ? "" : ", ") + std::string(name);
-  command.add_option("schedule", o.schedule, "The schedule by name: " + names)->type_name("SCHEDULE");
-  command.add_option("--ranks", o.ranks, "Pipeline ranks p")->type_name("P")->check(fits_64_bits);
-  command.add_option("--chunks", o.chunks, "Chunks of the model per rank v (1; 2 for zbv, v-half, v-min, dualpipev)")
-      ->type_name("V")
-      ->check(fits_64_bits);
-  command.add_option("--micro-batches", o.micro_batches, "Micro-batches m")->type_name("M")->check(fits_64_bits);
-  command.add_option(
-      "--groups", o.groups,
-      "How interleaved cuts m: balanced, last, first, paper, least-memory, auto, or sizes such as 3,4,2");
-  command.add_option("--memory-cap", o.memory_cap, "Most activations on a rank, for --groups least-memory and auto")
-      ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{INT32_MAX}));
-  command.add_option("--kappa", o.kappa, "Forwards run ahead per rank below: 2, or 1 for less memory")
-      ->check(CLI::Range(1, 2));
-  command.add_option("--slices", o.slices, "Sequence slices per micro-batch, for seq-1f1b (1)")
-      ->type_name("N")
-      ->check(fits_64_bits);
-}
-
 void add_costs(CLI::App& command, options& o) {
   constexpr ticks most = INT64_MAX;
   const auto time = [&](const char* name, auto& value, const char* what) {
@@ -381,6 +327,19 @@ void add_run(CLI::App& command, options& o) {
 
 }  // namespace
 
+void add_lookahead(CLI::App& command, pipeline_options& o) {
+  command
+      .add_option("--lookahead", o.lookahead, "With --comms just-in-time: receive N computations ahead of the use (0)")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1024));
+}
+
+void add_unshard(CLI::App& command, pipeline_options& o) {
+  command.add_option("--unshard", o.unshard, "Gather sharded weights, for at most N stages at a time (PyTorch: 3)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 64));
+}
+
 void add_pipeline(CLI::App& app) {
   CLI::App* group = app.add_subcommand("pipeline", "In what order each rank runs its pieces");
   group->require_subcommand(1);
@@ -392,9 +351,8 @@ void add_pipeline(CLI::App& app) {
   c->add_option("--table", o.table, "A schedule in PyTorch's CSV dialect, to lower")->type_name("FILE");
   c->add_option("--comms", o.comms, "Sends and receives: none, eager, just-in-time, deferred, grouped, barrier")
       ->check(CLI::IsMember({"none", "eager", "just-in-time", "deferred", "grouped", "barrier"}));
-  c->add_option("--unshard", o.unshard, "Gather sharded weights, for at most N stages at a time (PyTorch: 3)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 64));
+  add_lookahead(*c, o);
+  add_unshard(*c, o);
   c->add_option("--offload", o.offload, "Move activations off the device and back N actions before their use")
       ->type_name("N")
       ->check(CLI::Range(1, 64));
@@ -436,6 +394,7 @@ void add_pipeline(CLI::App& app) {
   c->add_option("--format", o.format, "svg (the default), trace (chrome://tracing, ui.perfetto.dev) or ascii")
       ->check(CLI::IsMember({"svg", "trace", "ascii"}));
 
+  add_pipeline_buffers(*group);
   add_pipeline_compare(*group);
   add_pipeline_search(*group);
 }
