@@ -114,7 +114,7 @@ class receive_check {
     if (!receives) return receives.error();
     const auto wanted = static_cast<std::int64_t>(receives->size()), given = to_count(chosen_.receives.size());
     if (wanted != given) return error{errc::out_of_range, given, wanted, wanted}.with("the number of receives");
-    std::uint64_t slots = 0;
+    std::size_t slots = 0;
     for (const slot_pool& x : chosen_.pools) {
       if (x.first != slots)
         return error{errc::out_of_range, x.first, to_count(slots), to_count(slots)}.with("the first slot of a pool");

@@ -98,6 +98,36 @@ void for_each_option(const Use& use) {
         use(receive_options{.pools = pools, .activations = activations, .gradients = gradients});
 }
 
+/// Lists of stages that live anywhere, in any order that data allows: no closed form, no pattern.
+table_schedule random_lists(std::mt19937& random) {
+  const auto below = [&](std::uint32_t limit) { return static_cast<std::uint32_t>(random() % limit); };
+  const std::uint32_t p = 1 + below(4), v = 1 + below(3), m = 1 + below(5), stages = p * v;
+  const bool split = random() % 2 == 0;
+  std::vector<std::uint32_t> rank_of(stages);
+  for (std::uint32_t s = 0; s < stages; ++s) rank_of[s] = s % p;
+  std::shuffle(rank_of.begin(), rank_of.end(), random);
+  std::vector<std::vector<stage_action>> lists(p);
+  std::vector<std::vector<std::uint32_t>> done(m, std::vector<std::uint32_t>(stages, 0));  // of each unit: its actions
+  const std::uint32_t all = split ? 3 : 2;
+  for (std::uint32_t left = stages * m * all; left != 0;) {
+    const std::uint32_t s = below(stages), b = below(m);
+    std::uint32_t& state = done[b][s];
+    const bool can = state == 0 ? s == 0 || done[b][s - 1] > 0 : state == 2 || s + 1 == stages || done[b][s + 1] > 1;
+    if (state == all || !can) continue;
+    constexpr action_kind halves[] = {action_kind::forward, action_kind::input_grad, action_kind::weight_grad};
+    lists[rank_of[s]].emplace_back(state == 1 && !split ? action_kind::backward : halves[state], s, b);
+    ++state;
+    --left;
+  }
+  std::vector<stage_action> actions;
+  std::vector<std::uint32_t> ends;
+  for (const auto& list : lists) {
+    actions.insert(actions.end(), list.begin(), list.end());
+    ends.push_back(static_cast<std::uint32_t>(actions.size()));
+  }
+  return table_schedule::make(actions, ends).value();
+}
+
 /// A run of all lists with random delays, in which each slot holds the number of the receive that wrote it last.
 /// @param streams  transfers of a rank run on a stream of their own, and a receive waits for what `after` names only;
 ///                 else a rank does one step after another, and data comes in at any time after its receive is posted
@@ -301,6 +331,17 @@ TEST_CASE("receive slots on PyTorch's lists are those that its developers counte
   const counts dual[] = {{4, 14, 14, 7}, {4, 13, 14, 7}, {3, 12, 12, 6}};  // not published as far as we could read
   agree(golden_table("torch__DualPipeV__p4_v2_m8.comms"), dual[0], dual[1], dual[2]);
 
+  // Without sharded weights the walk that places transfers takes other turns.
+  const auto sum = [](const counts& by_rank) {
+    std::uint32_t total = 0;
+    for (const std::uint32_t x : by_rank) total += x;
+    return total;
+  };
+  const auto whole = lower(interleaved::make({4, 4, 16}).value(), {.transfers = transfer_policy::eager}).value();
+  CHECK(sum(slots_of(whole, {.pools = slot_pools::stage_and_kind})) == 103);
+  CHECK(sum(slots_of(whole, {.pools = slot_pools::kind})) == 66);
+  CHECK(sum(slots_of(whole, {.pools = slot_pools::rank})) == 65);
+
   // The lists that `lower` makes of ours are the same, and so are the counts, for any number of micro-batches.
   const lowering_options as_torch{.unshard = 3, .reduce_grad = true, .transfers = transfer_policy::eager};
   for (const std::int64_t m : {8, 16, 32, 64})
@@ -370,6 +411,32 @@ TEST_CASE("no timing brings two contents into one slot", "[pipeline]") {
   });
   CHECK(runs > 100);
   CHECK(wrong > runs / 4);
+}
+
+TEST_CASE("slots of random lists with random placements", "[pipeline]") {
+  std::mt19937 random(11);
+  std::size_t receives = 0;
+  for (unsigned i = 0; i < 150; ++i) {
+    const table_schedule bare = random_lists(random);
+    const auto policy = i % 3 == 0 ? transfer_policy::eager
+                      : i % 3 == 1 ? transfer_policy::just_in_time
+                                   : transfer_policy::deferred;
+    const auto lists = lower(bare, {.transfers = policy, .lookahead = i % 5});
+    REQUIRE(lists.has_value());
+    for_each_option([&](const receive_options& with) {
+      const auto found = assign_receives(*lists, with);
+      REQUIRE(found.has_value());
+      const auto most = counted(*lists, *found, with);
+      bool equal = true;
+      for (std::size_t k = 0; k < most.size(); ++k) equal = equal && found->pools[k].slots == most[k];
+      REQUIRE(equal);
+      REQUIRE(check_receives(*lists, *found, with).has_value());
+      REQUIRE(poisoned_run(*lists, *found, with, false, true, i)());
+      if (policy != transfer_policy::deferred) REQUIRE(poisoned_run(*lists, *found, with, true, true, i)());
+      receives += found->receives.size();
+    });
+  }
+  CHECK(receives > 5'000);
 }
 
 TEST_CASE("an assignment of somebody else is checked", "[pipeline]") {
