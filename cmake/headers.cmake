@@ -162,6 +162,7 @@ set(HOCKET_HEADERS
   hocket/pipeline/action.hpp
   hocket/pipeline/any_schedule.hpp
   hocket/pipeline/bound.hpp
+  hocket/pipeline/buffers.hpp
   hocket/pipeline/check.hpp
   hocket/pipeline/choose_groups.hpp
   hocket/pipeline/communication.hpp
@@ -171,15 +172,18 @@ set(HOCKET_HEADERS
   hocket/pipeline/detail/interleaved_order.hpp
   hocket/pipeline/detail/list_position.hpp
   hocket/pipeline/detail/phases.hpp
+  hocket/pipeline/detail/receive_uses.hpp
   hocket/pipeline/detail/run_bound.hpp
   hocket/pipeline/detail/run_deadlock.hpp
   hocket/pipeline/detail/run_results.hpp
   hocket/pipeline/detail/run_units.hpp
+  hocket/pipeline/detail/slot_colouring.hpp
   hocket/pipeline/facts.hpp
   hocket/pipeline/lower.hpp
   hocket/pipeline/passes.hpp
   hocket/pipeline/placement.hpp
   hocket/pipeline/rank_view.hpp
+  hocket/pipeline/receive_buffers.hpp
   hocket/pipeline/run.hpp
   hocket/pipeline/run_memory.hpp
   hocket/pipeline/schedule.hpp

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <hocket/interop/pipeline_ranks.hpp>
 #include <hocket/pipeline.hpp>
-#include <hocket/text/ranks_csv.hpp>
 #include <hocket/text/schedule_csv.hpp>
 #include <hocket/timeline.hpp>
 
@@ -16,6 +14,7 @@
 #include <vector>
 
 #include "command.hpp"
+#include "pipeline_input.hpp"
 #include "planner.hpp"
 
 namespace hocket_cli {
@@ -23,28 +22,7 @@ namespace {
 
 namespace pipeline = hocket::pipeline;
 using hocket::ticks;
-
-struct options {
-  std::string schedule, table, comms = "none", format, out;
-  std::optional<std::int64_t> ranks, micro_batches;
-  std::optional<std::int64_t> chunks, memory_cap;
-  std::optional<std::int64_t> slices;
-  std::optional<std::string> groups;
-  std::optional<std::uint32_t> kappa;
-  ticks forward = 1, hop = 0;
-  std::optional<ticks> backward, input_grad, weight_grad;
-  bool reduce_grad = false;
-  // What else to put into the lists, and what to say about a run.
-  bool merge = false, overlap = false, recompute = false, optimizer = false, post_validation = false, details = false;
-  std::uint32_t unshard = 0, offload = 0;
-  std::string communication = "buffered";
-  ticks transfer = 0, pair = 100;
-  std::vector<std::int64_t> activation_bytes;
-  std::string critical_path;
-  hocket::interop::rank_mesh mesh;
-  std::string communicators = "pipeline";
-  bool batch = false, tied = false;
-};
+using options = pipeline_options;
 
 [[noreturn]] void usage(const std::string& sentence) { throw failure{2, sentence}; }
 
@@ -59,8 +37,9 @@ pipeline::costs costs_of(const options& o) {
           .overlap = o.pair};
 }
 
-/// The schedule that the options name, or one sentence: exit 2 for a wrong option, 1 for a shape that it cannot have.
-pipeline::any_schedule named(const options& o) {
+}  // namespace
+
+pipeline::any_schedule schedule_of(const pipeline_options& o) {
   if (!o.ranks || !o.micro_batches) usage("a schedule by name needs --ranks and --micro-batches");
   const pipeline::shape s{.ranks = *o.ranks,
                           .chunks = o.chunks.value_or(pipeline::default_chunks(o.schedule)),
@@ -79,48 +58,38 @@ pipeline::any_schedule named(const options& o) {
   fail(message(plan.error()));
 }
 
-/// Calls use(schedule) with the schedule that the options name.
-template <class Use>
-void with_schedule(const options& o, Use&& use) {
-  if (o.table.empty() == o.schedule.empty()) usage("give either a SCHEDULE or --table FILE");
-  if (!o.table.empty() && (o.ranks || o.chunks || o.micro_batches || o.kappa || o.memory_cap || o.slices || o.groups))
-    usage(
-        "a table has its own shape: --ranks, --chunks, --micro-batches, --groups, --kappa, --slices and --memory-cap "
-        "go with a SCHEDULE");
-  if (!o.table.empty()) return use(value_or_fail(hocket::text::parse_schedule_csv(read_file(o.table)), o.table));
-  use(named(o));
+pipeline::transfer_policy transfers_named(const std::string& name) {
+  using enum pipeline::transfer_policy;
+  if (name == "eager") return eager;
+  if (name == "just-in-time") return just_in_time;
+  if (name == "deferred") return deferred;
+  if (name == "grouped") return grouped;
+  return name == "barrier" ? barrier : none;
 }
 
-/// How many actions the schedule has; fails beyond `most`, before anything of that size is made.
-template <class Plan>
-std::uint64_t actions_of(const Plan& plan, std::uint64_t most, const std::string& purpose) {
-  std::uint64_t actions = 0;
-  for (std::uint32_t r = 0; r < plan.ranks(); ++r) actions += plan.size(r);
-  if (actions > most)
-    fail(std::to_string(actions) + " actions are too many " + purpose + ": at most " + std::to_string(most));
-  return actions;
+void add_schedule(CLI::App& command, pipeline_options& o) {
+  std::string names;
+  for (const auto name : pipeline::schedule_names) names += (names.empty() ? "" : ", ") + std::string(name);
+  command.add_option("schedule", o.schedule, "The schedule by name: " + names)->type_name("SCHEDULE");
+  command.add_option("--ranks", o.ranks, "Pipeline ranks p")->type_name("P")->check(fits_64_bits);
+  command.add_option("--chunks", o.chunks, "Chunks of the model per rank v (1; 2 for zbv, v-half, v-min, dualpipev)")
+      ->type_name("V")
+      ->check(fits_64_bits);
+  command.add_option("--micro-batches", o.micro_batches, "Micro-batches m")->type_name("M")->check(fits_64_bits);
+  command.add_option(
+      "--groups", o.groups,
+      "How interleaved cuts m: balanced, last, first, paper, least-memory, auto, or sizes such as 3,4,2");
+  command.add_option("--memory-cap", o.memory_cap, "Most activations on a rank, for --groups least-memory and auto")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{INT32_MAX}));
+  command.add_option("--kappa", o.kappa, "Forwards run ahead per rank below: 2, or 1 for less memory")
+      ->check(CLI::Range(1, 2));
+  command.add_option("--slices", o.slices, "Sequence slices per micro-batch, for seq-1f1b (1)")
+      ->type_name("N")
+      ->check(fits_64_bits);
 }
 
-std::string token(pipeline::stage_action a, bool sliced) {
-  std::string text;
-  hocket::text::detail::put_token(text, a, sliced);
-  return text;
-}
-
-/// The sentence, and the cycle that proves a deadlock.
-template <class Plan>
-[[noreturn]] void fail_with_cycle(const options& o, const Plan& plan, const hocket::error& why,
-                                  const std::pmr::vector<pipeline::blocked>& cycle) {
-  const bool sliced = pipeline::slices_of(plan) > 1;
-  std::string sentence = o.table.empty() ? message(why) : o.table + ": " + message(why);
-  constexpr std::size_t shown = 16;
-  for (std::size_t i = 0; i < cycle.size() && i < shown; ++i)
-    sentence += (i == 0 ? "; rank " : ", rank ") + std::to_string(cycle[i].rank) + " stands before " +
-                token(cycle[i].action, sliced) + " and waits for " + token(cycle[i].needs, sliced) + " of rank " +
-                std::to_string(cycle[i].holder);
-  if (cycle.size() > shown) sentence += ", ...";
-  fail(sentence);
-}
+namespace {
 
 /// Calls use(policy) with the times, links and bytes that the options name, and returns what it returns.
 template <class Plan, class Use>
@@ -194,15 +163,6 @@ std::string summary_of(const options& o, const Plan& plan, const pipeline::simul
          " bubble=" + bubble + unused;
 }
 
-pipeline::transfer_policy transfers_of(const options& o) {
-  using enum pipeline::transfer_policy;
-  if (o.comms == "eager") return eager;
-  if (o.comms == "just-in-time") return just_in_time;
-  if (o.comms == "deferred") return deferred;
-  if (o.comms == "grouped") return grouped;
-  return o.comms == "barrier" ? barrier : none;
-}
-
 constexpr std::uint64_t most_listed = 1u << 26;
 
 template <class Plan>
@@ -237,11 +197,14 @@ void list(const options& o) {
                                         .offload = o.offload,
                                         .unshard = o.unshard,
                                         .reduce_grad = o.reduce_grad,
-                                        .transfers = transfers_of(o),
+                                        .transfers = transfers_named(o.comms),
+                                        .lookahead = o.lookahead,
                                         .optimizer = o.optimizer,
                                         .post_validation = o.post_validation};
   const bool lowered = o.merge || o.overlap || o.recompute || o.offload > 0 || o.unshard > 0 || o.optimizer ||
                        o.post_validation || with.transfers != pipeline::transfer_policy::none;
+  if (o.lookahead > 0 && with.transfers != pipeline::transfer_policy::just_in_time)
+    usage("--lookahead goes with --comms just-in-time");
   const auto put = [&](const auto& plan) {
     if (!lowered) return write_list(o, plan, o.reduce_grad);
     actions_of(plan, 1u << 24, "to lower");
@@ -257,7 +220,7 @@ void list(const options& o) {
     write_list(o, *table, false);
   };
   if (!o.table.empty()) return with_schedule(o, put);
-  const pipeline::any_schedule chosen = named(o);
+  const pipeline::any_schedule chosen = schedule_of(o);
   chosen.visit(put);
 }
 
@@ -333,61 +296,11 @@ void check(const options& o) {
   give(o.out, this_run().json ? "{\"version\":1,\"ok\":true}\n" : "ok\n", line.str());
 }
 
-// The program of all ranks of the job, for `hocket ranks check`.
-void write_ranks(const options& o) {
-  using enum hocket::interop::transfer_communicators;
-  const pipeline::lowering_options lowering{
-      .recompute = o.recompute,
-      .unshard = o.unshard,
-      .reduce_grad = true,
-      .transfers = o.comms == "none" ? pipeline::transfer_policy::eager : transfers_of(o),
-      .optimizer = true};
-  const hocket::interop::pipeline_calls calls{.lowering = lowering,
-                                              .transfers = o.communicators == "pair"      ? pair
-                                                         : o.communicators == "direction" ? direction
-                                                                                          : pipeline,
-                                              .grouped = o.batch,
-                                              .tied_embeddings = o.tied};
-  with_schedule(o, [&](const auto& plan) {
-    const std::uint64_t lanes = std::uint64_t{o.mesh.tensor} * o.mesh.context * o.mesh.data;
-    actions_of(plan, (std::uint64_t{1} << 22) / lanes, "on a mesh of " + std::to_string(lanes) + " ranks a stage");
-    const auto job = hocket::interop::ranks_of_pipeline(plan, o.mesh, calls);
-    if (!job) fail(message(job.error()));
-    std::uint64_t ops = 0;
-    for (std::uint32_t r = 0; r < job->ranks(); ++r) ops += job->list(r).size();
-    give(o.out, hocket::text::write_ranks_csv(*job),
-         "ranks=" + std::to_string(job->ranks()) + " ops=" + std::to_string(ops) +
-             " communicators=" + std::to_string(job->communicator_count()));
-  });
-}
-
 CLI::App* add(CLI::App& parent, const char* name, const char* description, options& o, void (*run)(const options&)) {
   CLI::App* command = parent.add_subcommand(name, description);
   add_out(*command, o.out);
   command->callback([&o, run] { run(o); });
   return command;
-}
-
-void add_schedule(CLI::App& command, options& o) {
-  std::string names;
-  for (const auto name : pipeline::schedule_names) names += (names.empty() ? "" : ", ") + std::string(name);
-  command.add_option("schedule", o.schedule, "The schedule by name: " + names)->type_name("SCHEDULE");
-  command.add_option("--ranks", o.ranks, "Pipeline ranks p")->type_name("P")->check(fits_64_bits);
-  command.add_option("--chunks", o.chunks, "Chunks of the model per rank v (1; 2 for zbv, v-half, v-min, dualpipev)")
-      ->type_name("V")
-      ->check(fits_64_bits);
-  command.add_option("--micro-batches", o.micro_batches, "Micro-batches m")->type_name("M")->check(fits_64_bits);
-  command.add_option(
-      "--groups", o.groups,
-      "How interleaved cuts m: balanced, last, first, paper, least-memory, auto, or sizes such as 3,4,2");
-  command.add_option("--memory-cap", o.memory_cap, "Most activations on a rank, for --groups least-memory and auto")
-      ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{INT32_MAX}));
-  command.add_option("--kappa", o.kappa, "Forwards run ahead per rank below: 2, or 1 for less memory")
-      ->check(CLI::Range(1, 2));
-  command.add_option("--slices", o.slices, "Sequence slices per micro-batch, for seq-1f1b (1)")
-      ->type_name("N")
-      ->check(fits_64_bits);
 }
 
 void add_costs(CLI::App& command, options& o) {
@@ -412,32 +325,20 @@ void add_run(CLI::App& command, options& o) {
       ->check(CLI::Range(ticks{1}, ticks{100}));
 }
 
-void add_mesh(CLI::App& command, options& o) {
-  const auto size = [&](const char* name, std::uint32_t& value, const char* what) {
-    command.add_option(name, value, what)->type_name("N")->check(CLI::Range(1, 4096));
-  };
-  size("--tensor", o.mesh.tensor, "Tensor ranks, next to each other (1)");
-  size("--context", o.mesh.context, "Context ranks (1)");
-  size("--data", o.mesh.data, "Data ranks (1)");
-  size("--expert", o.mesh.expert, "Ranks that share the experts, of context x data (1)");
+}  // namespace
+
+void add_lookahead(CLI::App& command, pipeline_options& o) {
   command
-      .add_option("--communicators", o.communicators,
-                  "One for the transfers of a pipeline, of each two ranks, or of each two and direction")
-      ->check(CLI::IsMember({"pipeline", "pair", "direction"}))
-      ->capture_default_str();
-  command
-      .add_option("--comms", o.comms,
-                  "Where sends and receives go: eager (the default), just-in-time, deferred, grouped")
-      ->check(CLI::IsMember({"eager", "just-in-time", "deferred", "grouped"}));
+      .add_option("--lookahead", o.lookahead, "With --comms just-in-time: receive N computations ahead of the use (0)")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1024));
+}
+
+void add_unshard(CLI::App& command, pipeline_options& o) {
   command.add_option("--unshard", o.unshard, "Gather sharded weights, for at most N stages at a time (PyTorch: 3)")
       ->type_name("N")
       ->check(CLI::Range(1, 64));
-  command.add_flag("--recompute", o.recompute, "Recompute activations before each backward");
-  command.add_flag("--batch", o.batch, "Transfers next to each other are posted as one group");
-  command.add_flag("--tied-embeddings", o.tied, "The first and the last stage sum the gradients of one table");
 }
-
-}  // namespace
 
 void add_pipeline(CLI::App& app) {
   CLI::App* group = app.add_subcommand("pipeline", "In what order each rank runs its pieces");
@@ -450,9 +351,8 @@ void add_pipeline(CLI::App& app) {
   c->add_option("--table", o.table, "A schedule in PyTorch's CSV dialect, to lower")->type_name("FILE");
   c->add_option("--comms", o.comms, "Sends and receives: none, eager, just-in-time, deferred, grouped, barrier")
       ->check(CLI::IsMember({"none", "eager", "just-in-time", "deferred", "grouped", "barrier"}));
-  c->add_option("--unshard", o.unshard, "Gather sharded weights, for at most N stages at a time (PyTorch: 3)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 64));
+  add_lookahead(*c, o);
+  add_unshard(*c, o);
   c->add_option("--offload", o.offload, "Move activations off the device and back N actions before their use")
       ->type_name("N")
       ->check(CLI::Range(1, 64));
@@ -494,11 +394,8 @@ void add_pipeline(CLI::App& app) {
   c->add_option("--format", o.format, "svg (the default), trace (chrome://tracing, ui.perfetto.dev) or ascii")
       ->check(CLI::IsMember({"svg", "trace", "ascii"}));
 
-  c = add(*group, "ranks", "What all ranks of a job call, as the CSV that `hocket ranks check` takes", o, write_ranks);
-  add_schedule(*c, o);
-  c->add_option("--table", o.table, "A schedule in PyTorch's CSV dialect")->type_name("FILE");
-  add_mesh(*c, o);
-
+  add_pipeline_buffers(*group);
+  add_pipeline_ranks(*group);
   add_pipeline_compare(*group);
   add_pipeline_search(*group);
 }

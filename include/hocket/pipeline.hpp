@@ -11,6 +11,7 @@
 #include <hocket/pipeline/action.hpp>
 #include <hocket/pipeline/any_schedule.hpp>
 #include <hocket/pipeline/bound.hpp>
+#include <hocket/pipeline/buffers.hpp>
 #include <hocket/pipeline/check.hpp>
 #include <hocket/pipeline/choose_groups.hpp>
 #include <hocket/pipeline/communication.hpp>
@@ -20,6 +21,7 @@
 #include <hocket/pipeline/passes.hpp>
 #include <hocket/pipeline/placement.hpp>
 #include <hocket/pipeline/rank_view.hpp>
+#include <hocket/pipeline/receive_buffers.hpp>
 #include <hocket/pipeline/run.hpp>
 #include <hocket/pipeline/run_memory.hpp>
 #include <hocket/pipeline/schedules/dual_pipe.hpp>

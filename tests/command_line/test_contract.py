@@ -11,6 +11,7 @@ from harness import CONFIGS, DATA, EXAMPLES, PLAN, TILING, ToolTest, _options, h
 TABLE = DATA / "pipeline" / "megatron__1f1b__p4_v1_m8.csv"
 SMALL = DATA / "graph" / "gpt_small.ops.csv"
 SHAPE = ("--ranks", 4, "--chunks", 2, "--micro-batches", 9)
+ONE = ("1f1b", "--ranks", 4, "--micro-batches", 9)
 
 
 class Every(ToolTest):
@@ -34,6 +35,8 @@ class Every(ToolTest):
         yield "pipeline", "simulate", "interleaved", *SHAPE
         yield "pipeline", "simulate", "--table", TABLE
         yield "pipeline", "check", "--table", TABLE
+        yield "pipeline", "buffers", "interleaved", *SHAPE
+        yield "pipeline", "buffers", "--table", TABLE, "--pools", "kind"
         for form in ("svg", "trace", "ascii"):
             yield "pipeline", "draw", "interleaved", *SHAPE, "--format", form
             yield "pipeline", "draw", "--table", TABLE, "--format", form
@@ -126,7 +129,7 @@ class Help(ToolTest):
     def test_help_everywhere(self):
         commands = set(self.walk())
         for expected in ("graph prune", "graph sync", "graph reaches", "graph compare", "pipeline list", "pipeline simulate",
-                         "pipeline check", "pipeline draw", "pipeline search", "tiling solve", "tiling fit", "cost report",
+                         "pipeline check", "pipeline draw", "pipeline buffers", "pipeline search", "tiling solve", "tiling fit", "cost report",
                          "planner split", "planner search", "plan"):
             self.assertIn(tuple(expected.split()), commands)
         for words in sorted(commands):
@@ -164,6 +167,9 @@ class Help(ToolTest):
                 ("pipeline", "simulate", "1f1b", "--ranks", 4, "--micro-batches", 4, "--hop", "1e3"),
                 ("pipeline", "simulate", "1f1b", *SHAPE, "--table", TABLE), ("pipeline", "simulate"), ("pipeline", "draw"),
                 ("pipeline", "draw", "--table", TABLE, "--format", "png"), ("pipeline", "check"),
+                ("pipeline", "buffers"), ("pipeline", "buffers", *ONE, "--pools", "all"), ("pipeline", "buffers", *ONE, "--comms", "none"),
+                ("pipeline", "buffers", *ONE, "--lookahead", 2), ("pipeline", "buffers", *ONE, "--gradient-bytes", 2),
+                ("pipeline", "buffers", *ONE, "--border-bytes", -1), ("pipeline", "list", *ONE, "--lookahead", 2),
                 ("tiling", "solve", "--problem", TILING, "--policy", "best"), ("cost", "report"), ("plan",), ("plan", PLAN)):
             with self.subTest(words=" ".join(map(str, words))):
                 self.misused(*words)

@@ -62,7 +62,8 @@ class Json(ToolTest):
             ("graph", "order"): ("--ops", self.file("timed.csv", "op,stream,kind,reads,writes,us\n0,0,compute,,1,5\n1,0,compute,1,2,6\n"), "--streams", 2),
             ("graph", "reaches"): ("--ops", SMALL, "--pairs", pairs), ("graph", "compare"): ("--ops", SMALL, "--theirs", theirs),
             ("pipeline", "list"): ("interleaved", *SHAPE), ("pipeline", "simulate"): ("interleaved", *SHAPE, "--details"),
-            ("pipeline", "ranks"): ("interleaved", *SHAPE, "--tensor", 2), ("pipeline", "check"): ("--table", TABLE), ("pipeline", "draw"): ("interleaved", *SHAPE),
+            ("pipeline", "check"): ("--table", TABLE), ("pipeline", "draw"): ("interleaved", *SHAPE),
+            ("pipeline", "buffers"): ("interleaved", *SHAPE), ("pipeline", "ranks"): ("interleaved", *SHAPE, "--tensor", 2),
             ("pipeline", "compare"): ("--ranks", "2,4", "--micro-batches", "4,5"),
             ("pipeline", "search"): ("--ranks", 3, "--micro-batches", 4, "--memory-cap", 3, "--budget", 1000),
             ("tiling", "solve"): ("--problem", TILING), ("tiling", "fit"): ("--samples", samples),
@@ -112,7 +113,7 @@ class Json(ToolTest):
                     self.assertEqual(again, got)
 
     def test_rows_are_those_of_the_csv(self):
-        for name in (("graph", "prune"), ("graph", "sync"), ("graph", "reaches"), ("graph", "compare"), ("pipeline", "simulate"), ("pipeline", "compare")):
+        for name in (("graph", "prune"), ("graph", "sync"), ("graph", "reaches"), ("graph", "compare"), ("pipeline", "simulate"), ("pipeline", "buffers"), ("pipeline", "compare")):
             with self.subTest(command=" ".join(name)):
                 words = self.commands()[name]
                 header, *lines = self.ok(*name, *words).text.splitlines()

@@ -57,6 +57,7 @@ enum class errc : std::uint16_t {
   not_an_option,
   cap_too_small,
   untimed_action,
+  slot_taken,
   // curve and tiling
   bad_cost = 300,
   no_feasible_tiling,

@@ -16,8 +16,9 @@ namespace hocket::inline HOCKET_ABI::pipeline {
 /// of every transfer are placed at the same moment of a walk over all lists, so that they stand in one common order.
 enum class transfer_policy : std::uint8_t {
   none,
-  eager,         ///< when the sender has made it: the receive is posted long before its use (PyTorch's runtime)
-  just_in_time,  ///< when the receiver needs it: nothing waits in the receiver's buffers
+  eager,  ///< when the sender has made it: the receive is posted long before its use (PyTorch's runtime)
+  /// when the receiver needs it, or lowering_options::lookahead actions ahead if it is made by then: few buffers
+  just_in_time,
   /// eager, but the receive moves down to its use, or to a send to a rank of higher number (PyTorch's defer_pp_recv).
   /// Needs transfers that do not hold the rank and are matched by name: between two ranks, receives may stand in
   /// another order than sends.
@@ -35,6 +36,7 @@ struct lowering_options {
   std::uint32_t unshard = 0;  ///< > 0: gather sharded weights, at most about so many stages at a time (PyTorch: 3)
   bool reduce_grad = false;   ///< reduce gradients after the last backward of each stage
   transfer_policy transfers = transfer_policy::none;
+  std::uint32_t lookahead = 0;   ///< just_in_time: receive so many computations ahead of the use; many: as `eager`
   bool optimizer = false;        ///< an optimizer step at the end
   bool post_validation = false;  ///< and its post-validation
 };
@@ -111,9 +113,10 @@ void add_unshard(action_list& list, std::uint32_t most) {
 template <schedule S>
 class transfer_walk {
  public:
-  transfer_walk(const S& plan, transfer_policy policy, action_lists& lists)
+  transfer_walk(const S& plan, transfer_policy policy, std::uint32_t lookahead, action_lists& lists)
       : plan_(plan),
         policy_(policy),
+        lookahead_(lookahead),
         lists_(lists),
         out_(lists.size(), action_list(lists.get_allocator()), lists.get_allocator()),
         at_(lists.size(), 0, lists.get_allocator()),
@@ -151,6 +154,8 @@ class transfer_walk {
   // it on the same rank has run.
   static constexpr std::uint8_t has_forward = 1;
   static constexpr std::uint8_t has_backward = 2;
+  static constexpr std::uint8_t fetched_forward = 4;  // just in time: its transfer is placed
+  static constexpr std::uint8_t fetched_backward = 8;
 
   [[nodiscard]] std::uint8_t& inputs_of(stage_action a) {
     const std::size_t stage = std::size_t{a.direction()} * stages_ + a.stage();
@@ -179,6 +184,7 @@ class transfer_walk {
       pass();
       c = take_cell(i, end);
     }
+    if (policy_ == transfer_policy::just_in_time) fetch_ahead(rank, i, end);
     if (!ready(c.a) || (c.pair && !ready(c.b))) return miss_beat(rank);
     pass();
     if (lockstep_) {
@@ -196,9 +202,23 @@ class transfer_walk {
     out_[rank].push_back(c.a);
     if (c.pair) out_[rank].push_back(c.b);
   }
-  /// What a sender has made and the rank needs now.
+  /// What senders have made of what the rank needs in the computations that follow.
+  void fetch_ahead(std::uint32_t rank, const stage_action* next, const stage_action* end) {
+    for (std::uint32_t seen = 0; seen < lookahead_ && next != end;) {
+      const cell c = take_cell(next, end);
+      if (is_compute(c.a.kind())) ++seen;
+      c.each([&](stage_action a) {
+        if (ready(a)) fetch(rank, a);
+      });
+    }
+  }
+  /// What a sender has made and the rank needs, if that is not fetched yet.
   void fetch(std::uint32_t rank, stage_action a) {
     if (!needs_receive(plan_, a)) return;
+    const std::uint8_t bit = a.kind() == action_kind::forward ? fetched_forward : fetched_backward;
+    std::uint8_t& there = inputs_of(a);
+    if ((there & bit) != 0) return;
+    there = static_cast<std::uint8_t>(there | bit);
     const stage_action send = far_end(receive_of(a));
     out_[rank_at(send)].push_back(send);
     out_[rank].push_back(receive_of(a));
@@ -241,6 +261,7 @@ class transfer_walk {
 
   const S& plan_;
   transfer_policy policy_;
+  std::uint32_t lookahead_;
   bool lockstep_ = policy_ == transfer_policy::grouped || policy_ == transfer_policy::barrier;
   std::uint32_t stages_ = plan_.ranks() * plan_.chunks();
   std::size_t units_ = std::size_t{plan_.micro_batches()} * slices_of(plan_);
@@ -297,7 +318,7 @@ void defer_receives(const S& plan, std::uint32_t rank, action_list& list) {
 /// Errors: errc::deadlock if transfers are wanted and the lists cannot be followed (ask `check` for the reason);
 /// errc::out_of_range for a stage, micro-batch or slice that the shape does not have; those of table_schedule::make.
 /// Complexity: O(actions) time and memory; O(actions · offload), O(actions · unshard) with those; transfers take
-/// O(ranks · beats).
+/// O(ranks · beats · (1 + lookahead)).
 ///
 ///     const auto plan = interleaved::make({.ranks = 4, .chunks = 2, .micro_batches = 8}).value();
 ///     const auto lists = lower(plan, {.unshard = 3, .reduce_grad = true, .transfers = transfer_policy::eager});
@@ -326,7 +347,8 @@ template <schedule S>
     if (with.reduce_grad) reduce_when_done(list);
   }
   if (with.transfers != transfer_policy::none) {
-    if (const auto added = detail::transfer_walk<S>(plan, with.transfers, lists)(); !added) return added.error();
+    if (const auto added = detail::transfer_walk<S>(plan, with.transfers, with.lookahead, lists)(); !added)
+      return added.error();
     if (with.transfers == transfer_policy::deferred)
       for (std::uint32_t r = 0; r < plan.ranks(); ++r) detail::defer_receives(plan, r, lists[r]);
   }

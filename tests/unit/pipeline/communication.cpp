@@ -168,7 +168,8 @@ std::string slurp(const std::string& name) {
 const char* const lowered_files[] = {"torch__Interleaved1F1B__p4_v2_m8.comms.csv",
                                      "torch__Interleaved1F1B__p4_v2_m10.comms.csv",
                                      "torch__LoopedBFS__p4_v2_m8.comms.csv", "torch__ZBVZeroBubble__p4_v2_m8.comms.csv",
-                                     "torch__DualPipeV__p4_v2_m10.comms.csv"};
+                                     "torch__DualPipeV__p4_v2_m10.comms.csv", "torch__DualPipeV__p4_v2_m8.comms.csv",
+                                     "torch__Interleaved1F1B__p4_v4_m8.comms.csv"};
 
 template <class Plan>
 void agrees(const Plan& plan) {
@@ -209,6 +210,8 @@ TEST_CASE("lowered lists are PyTorch's byte for byte", "[pipeline][golden]") {
   CHECK(write_schedule_csv(*lower(gpipe::make_looped_bfs({4, 2, 8}).value(), as_torch)) == slurp(lowered_files[2]));
   CHECK(write_schedule_csv(*lower(zbv::make({4, 2, 8}).value(), as_torch)) == slurp(lowered_files[3]));
   CHECK(write_schedule_csv(*lower(dual_pipe_v::make({4, 2, 10}).value(), as_torch)) == slurp(lowered_files[4]));
+  CHECK(write_schedule_csv(*lower(dual_pipe_v::make({4, 2, 8}).value(), as_torch)) == slurp(lowered_files[5]));
+  CHECK(write_schedule_csv(*lower(interleaved::make({4, 4, 8}).value(), as_torch)) == slurp(lowered_files[6]));
 }
 
 TEST_CASE("PyTorch's lowered lists are safe as they are, and deadlock if receives move to their use", "[pipeline]") {
