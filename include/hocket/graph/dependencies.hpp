@@ -305,10 +305,10 @@ template <class Index, class G, class Policy>
 ///         errc::limit_exceeded past 2^32 - 2 ops; of the control edges: errc::unknown_node, errc::self_edge,
 ///         errc::cycle for one against the program order that closes a cycle
 /// Complexity: linear in the reads and writes, plus the appends to the dag: with an index quadratic where ops share
-/// variables at random, and with dependencies<no_index>(host) linear for any program. A range of bytes counts once for
-/// each piece that other ranges cut it into: ranges that all overlap in one buffer are quadratic, in time and memory.
-/// Barriers add at most one edge an op each way. Control edges against the program order, and those of the start-up
-/// rule, cost a dag::add_edge each.
+/// variables at random, and with dependencies<no_index>(host) linear for any program. Ranges of bytes, also those that
+/// all overlap in one buffer: O((ranges + edges before pruning) log ranges) time, O(ranges) memory. Barriers add at most
+/// one edge an op each way. Control edges against the program order, and those of the start-up rule, cost a
+/// dag::add_edge each.
 ///
 ///     const auto deps = hocket::graph::dependencies(program);      // result<dependency_graph<>>
 ///     deps->reaches(a, b);  deps->downstream(a);

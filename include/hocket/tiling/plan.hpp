@@ -45,7 +45,7 @@ inline constexpr std::size_t policy_count = 9;
 struct exact_options {
   std::int64_t units = 4096;                    ///< rows / align
   std::int64_t states = std::int64_t{1} << 21;  ///< states kept, 72 bytes each
-  std::int64_t steps = std::int64_t{1} << 32;   ///< tiles tried behind a state, and states compared; seconds
+  std::int64_t steps = std::int64_t{1} << 29;   ///< tiles tried behind a state, and states compared; seconds
 };
 
 /// What a caller may want to know about how a plan came about; combined in a flag_set.

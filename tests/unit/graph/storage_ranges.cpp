@@ -34,6 +34,27 @@ struct program {
   std::vector<op> ops;
 };
 
+// How many bytes were in use at most.
+class summing_resource : public std::pmr::memory_resource {
+ public:
+  std::size_t most = 0;
+
+ private:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    now_ += bytes;
+    most = std::max(most, now_);
+    return std::pmr::new_delete_resource()->allocate(bytes, alignment);
+  }
+  void do_deallocate(void* p, std::size_t bytes, std::size_t alignment) override {
+    now_ -= bytes;
+    std::pmr::new_delete_resource()->deallocate(p, bytes, alignment);
+  }
+  [[nodiscard]] bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
+    return this == &other;
+  }
+  std::size_t now_ = 0;
+};
+
 // Keeps everything in program order, save one pair.
 struct all_but {
   node_id first, second;
@@ -190,6 +211,47 @@ TEST_CASE("a long history of one storage is cut and united in little memory and 
   REQUIRE(deps);
   CHECK(deps->edge_count() == 200 * 15 + 199 * 15);  // each read between its two writes
   CHECK(check_against_memory(*deps, p));
+}
+
+TEST_CASE("views of one buffer take memory in proportion to the views and their edges", "[graph][storage]") {
+  // Written once, read in views that all overlap, and written again: ever longer ones from the first byte on, ever
+  // longer ones to the last, and some about the middle.
+  const auto views = [](std::uint64_t count, int form) {
+    program p;
+    p.ops.push_back({{}, {{0, 0, 4 * count}}, {}, {}});
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::uint64_t k = form == 2 ? i * 7919 % count : 2 * count - i - 1;
+      p.ops.push_back({{{0, form == 0 ? 0 : k, form == 1 ? 4 * count : 4 * count - k}}, {}, {}, {}});
+    }
+    p.ops.push_back({{}, {{0, 0, 4 * count}}, {}, {}});
+    return p;
+  };
+  for (int form = 0; form < 3; ++form) {
+    std::size_t bytes[2]{};
+    for (const int k : {0, 1}) {
+      const program p = views(std::uint64_t{1000} << k, form);
+      summing_resource memory;
+      const auto deps = dependencies(p, {}, &memory);
+      REQUIRE(deps);
+      CHECK(deps->edge_count() == 2 * (p.ops.size() - 2));
+      CHECK(deps->rule_edges() == 2 * (p.ops.size() - 2));
+      bytes[k] = memory.most;
+    }
+    INFO("form " << form << ": " << bytes[0] << " and " << bytes[1] << " bytes");
+    CHECK(bytes[1] < 3 * bytes[0]);
+  }
+}
+
+TEST_CASE("parts of one buffer read and then written one by one wait for their own reads alone", "[graph][storage]") {
+  constexpr std::uint64_t count = 3000;
+  program p;
+  for (std::uint64_t i = 0; i < count; ++i) p.ops.push_back({{{0, 8 * i, 8 * i + 8}}, {}, {}, {}});
+  for (std::uint64_t i = 0; i < count; ++i) p.ops.push_back({{}, {{0, 8 * i, 8 * i + 8}}, {}, {}});
+  p.ops.push_back({{{0, 4, 8 * count - 4}}, {}, {}, {}});
+  const auto deps = dependencies(p);
+  REQUIRE(deps);
+  CHECK(deps->edge_count() == 2 * count);
+  CHECK(deps->downstream(17).front() == count + 17);
 }
 
 TEST_CASE("a range without a byte is refused in a sentence", "[graph][storage]") {

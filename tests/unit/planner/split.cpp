@@ -360,6 +360,25 @@ TEST_CASE("fronts of more points than are kept: every other one, and the leanest
   }
 }
 
+TEST_CASE("the fronts of all pieces together stay small, however many there are", "[planner][split]") {
+  // Two kinds whose sums hardly ever meet: each front is as large as one may be, and there are 300 x 300 of them.
+  const std::vector<layer_run> layers{{{1, 0, {{100'003, 0}, {50'021, 997}, {0, 3001}}}, 300},
+                                      {{1, 0, {{70'001, 0}, {31'013, 1009}, {0, 2003}}}, 300}};
+  const auto held = in_flight_profile::make_one_f_one_b(1, 1).value();
+  const rank_room ranks[] = {{1, 0, 0}};
+  const auto problem = split_problem{.layers = layers, .ranks = ranks, .in_flight = held}.with_units();
+  hocket::planner::detail::segment_fronts fronts(problem.layers);
+  for (std::int64_t begin = 0; begin < 300; begin += 10) {
+    const auto& front = fronts.of(begin, 600);
+    REQUIRE(front.front() == fronts.quickest(begin, 600));
+    REQUIRE(front.back().bytes == fronts.leanest(begin, 600));
+    for (std::size_t i = 1; i < front.size(); ++i)
+      REQUIRE((front[i].extra > front[i - 1].extra && front[i].bytes < front[i - 1].bytes));
+  }
+  CHECK(fronts.overflowed());
+  CHECK(fronts.points() < (std::size_t{10} << 20));
+}
+
 TEST_CASE("more memory never costs, however small the budget", "[planner][split]") {
   std::mt19937 random(40);
   const auto up_to = [&](std::int64_t most) {

@@ -297,3 +297,18 @@ TEST_CASE("more memory buys a shorter simulated step, or nothing", "[planner][sp
   }
   CHECK(bought > nanoseconds(0));
 }
+
+TEST_CASE("thousands of layers in runs of two kinds have a bound near their plan", "[planner][split]") {
+  const planner::layer small{nanoseconds(1000), bytes(2), {{bytes(3)}}};
+  const planner::layer large{nanoseconds(1500), bytes(1), {{bytes(5)}}};
+  const auto schedule = some_schedule("1f1b", 8, 16);
+  planner::split_problem problem;
+  for (int run = 0; run < 32; ++run) problem.layers.push_back({run % 2 == 0 ? small : large, 64});
+  problem.ranks.assign(8, {bytes(1 << 20)});
+  problem.in_flight = held_by(schedule);
+  problem.micro_batches = 16;
+  problem.budget = 1000;
+  const auto plan = planner::solve(problem, schedule, {}).value();
+  CHECK(plan.step_time.count() <= 7'360'000);
+  CHECK(plan.lower_bound.count() >= 6'980'000);  // the mean of the ranks alone is 6,613,334
+}

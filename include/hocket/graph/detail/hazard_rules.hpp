@@ -2,11 +2,13 @@
 #pragma once
 #include <hocket/core/ids.hpp>
 #include <hocket/graph/dependency_options.hpp>
+#include <hocket/graph/detail/range_readers.hpp>
 #include <hocket/graph/detail/storage_map.hpp>
 #include <hocket/graph/detail/variable_table.hpp>
 #include <hocket/graph/op_kind.hpp>
 #include <hocket/graph/rule.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
@@ -18,7 +20,7 @@
 
 namespace hocket::inline HOCKET_ABI::graph::detail {
 
-// The state of the rules between two ops: per variable, or piece of storage, its last writer and the ops that read it
+// The state of the rules between two ops: per variable, or byte of storage, its last writer and the ops that read it
 // since; per resource its last user; the last barriers.
 class hazard_rules {
  public:
@@ -27,9 +29,10 @@ class hazard_rules {
         table_(memory),
         resources_(memory),
         storage_(memory),
+        range_readers_(memory),
         read_ranges_(memory),
         written_ranges_(memory),
-        free_slots_(memory),
+        met_(memory),
         variables_(memory),
         readers_(memory),
         reads_(memory),
@@ -75,35 +78,31 @@ class hazard_rules {
   std::span<const node_id> predecessors(node_id b) {
     preds_.clear();
     reasons_.clear();
-    resolve_ranges();
     offered_.push_back(no_id);
-    for (const std::uint32_t v : reads_) offer(variables_[v].writer, b, rule::read_after_write, v);
+    for (const std::uint32_t v : reads_) offer(variables_[v].writer, b, {rule::read_after_write, subjects_[v]});
+    if (!read_ranges_.empty() || !written_ranges_.empty()) offer_ranges(b);
     for (const std::uint32_t v : writes_) {
       // Whoever read the last value waits for its writer already.
-      if (variables_[v].readers == no_id) offer(variables_[v].writer, b, rule::write_after_write, v);
-      // Lists of pieces that were one share their ends: what b has seen it need not walk again.
-      for (std::uint32_t r = variables_[v].readers; r != no_id && readers_[r].seen_by != b; r = readers_[r].next) {
-        readers_[r].seen_by = b;
-        offer(readers_[r].op, b, rule::write_after_read, v);
-      }
+      if (variables_[v].readers == no_id) offer(variables_[v].writer, b, {rule::write_after_write, subjects_[v]});
+      offer_readers(variables_[v], b, subjects_[v]);
     }
     data_ = preds_.size();
-    if (options_.sequential && b != 0) offer(b - 1, b, rule::sequential, 0);
-    for (const std::uint32_t r : used_) offer(last_user_[r], b, rule::collective, r);
-    for (const node_id a : controls_) offer(a, b, rule::control, 0);
+    if (options_.sequential && b != 0) offer(b - 1, b, {rule::sequential, 0});
+    for (const std::uint32_t r : used_) offer(last_user_[r], b, shared_use(r));
+    for (const node_id a : controls_) offer(a, b, {rule::control, 0});
 
     // Barriers without an edge to every op. Only an op that nobody waits for yet can lack an order before a barrier,
     // and the barrier before that one settled all earlier ops: each op is looked at once.
     if (barrier_ == barrier::before || barrier_ == barrier::both) {
       for (node_id a = settled_; a < b; ++a)
-        if (offered_[a] == no_id) offer(a, b, rule::barrier, 0);
+        if (offered_[a] == no_id) offer(a, b, {rule::barrier, 0});
       settled_ = b;
     }
     // Whatever comes later than a barrier runs after it, so an op with a predecessor that is no earlier needs no edge.
     if (gate_ != no_id) {
       bool behind = false;
       for (const node_id a : preds_) behind = behind || a >= gate_;
-      if (!behind) offer(gate_, b, rule::barrier, 0);
+      if (!behind) offer(gate_, b, {rule::barrier, 0});
     }
     return preds_;
   }
@@ -117,15 +116,15 @@ class hazard_rules {
   // Op b has run, as far as the following ops are concerned.
   void done(node_id b) {
     for (const std::uint32_t v : reads_) {
-      variable& var = variables_[v];
+      last_access& var = variables_[v];
       if (var.readers == no_id || readers_[var.readers].op != b) remember(var, b);
     }
     for (const std::uint32_t v : writes_) {
       release(variables_[v].readers);
       variables_[v] = {b, no_id};
     }
-    for (const storage_range& range : written_ranges_)
-      storage_.unite(range, [this](std::uint32_t s) { free_slots_.push_back(s); });
+    for (const storage_range& range : read_ranges_) read_range(range, b);
+    for (const storage_range& range : written_ranges_) write_range(range, b);
     for (const std::uint32_t r : used_) last_user_[r] = b;
     if (barrier_ == barrier::after || barrier_ == barrier::both) gate_ = b;
     reads_.clear();
@@ -137,15 +136,9 @@ class hazard_rules {
   }
 
  private:
-  struct variable {
-    node_id writer = no_id;
-    std::uint32_t readers = no_id;  // a list in readers_, latest first
-  };
   struct reader {
     node_id op;
     std::uint32_t next;
-    std::uint32_t owners;  // lists that begin here, or readers that it follows
-    node_id seen_by;       // the last op that walked over it
   };
 
   template <class V>
@@ -161,69 +154,75 @@ class hazard_rules {
     if (range.first < range.end) into.push_back(range);
     else refuse(range);
   }
-  // The pieces of the ranges join the reads and writes.
-  void resolve_ranges() {
-    const std::size_t reads = reads_.size(), writes = writes_.size();
-    if (resolve_whole(read_ranges_, reads_) && resolve_whole(written_ranges_, writes_)) {
-      written_ranges_.clear();  // each is one piece already
-    } else {
-      reads_.resize(reads);
-      writes_.resize(writes);
-      // All ranges cut what they cut before the first is resolved.
-      for (const storage_range& range : read_ranges_) for_each_piece(range, [](std::uint32_t) {});
-      for (const storage_range& range : written_ranges_) for_each_piece(range, [](std::uint32_t) {});
-      for (const storage_range& range : read_ranges_)
-        for_each_piece(range, [this](std::uint32_t s) { reads_.push_back(s); });
-      for (const storage_range& range : written_ranges_)
-        for_each_piece(range, [this](std::uint32_t s) { writes_.push_back(s); });
+  // Ranges by first byte, each byte in one of them.
+  static void unite(std::pmr::vector<storage_range>& ranges) {
+    if (ranges.size() < 2) return;
+    std::sort(ranges.begin(), ranges.end());
+    std::size_t kept = 1;
+    for (std::size_t i = 1; i < ranges.size(); ++i) {
+      storage_range& last = ranges[kept - 1];
+      if (ranges[i].overlaps(last)) last.end = (std::max)(last.end, ranges[i].end);
+      else ranges[kept++] = ranges[i];
+    }
+    ranges.resize(kept);
+  }
+  void offer_ranges(node_id b) {
+    unite(read_ranges_);
+    unite(written_ranges_);
+    for (const storage_range& range : read_ranges_)
+      storage_.for_each_piece(range, [&](const storage_range& piece, const last_access& last) {
+        offer(last.writer, b, {rule::read_after_write, piece.first});
+      });
+    for (const storage_range& range : written_ranges_) {
+      met_.clear();
+      range_readers_.for_each_overlap(range, [&](const storage_range& read, node_id op) {
+        offer(op, b, {rule::write_after_read, read.first});
+        met_.push_back(read);
+      });
+      // Whoever read of a piece waits for its writer already.
+      std::size_t next = 0;
+      std::uint64_t read_up_to = 0;
+      storage_.for_each_piece(range, [&](const storage_range& piece, const last_access& last) {
+        for (; next < met_.size() && met_[next].first < piece.end; ++next)
+          read_up_to = (std::max)(read_up_to, met_[next].end);
+        offer_readers(last, b, piece.first);
+        if (last.readers == no_id && read_up_to <= piece.first)
+          offer(last.writer, b, {rule::write_after_write, piece.first});
+      });
     }
   }
-  // The usual case: each range is a tensor that others touch as a whole.
-  bool resolve_whole(std::span<const storage_range> ranges, std::pmr::vector<std::uint32_t>& into) {
-    for (const storage_range& range : ranges) {
-      const auto slot = storage_.whole_piece(range, [&] { return slot_of_piece(range.first, {}); });
-      if (!slot) return false;
-      into.push_back(*slot);
-    }
-    return true;
+  void offer_readers(const last_access& last, node_id b, std::uint64_t subject) {
+    for (std::uint32_t r = last.readers; r != no_id; r = readers_[r].next)
+      offer(readers_[r].op, b, {rule::write_after_read, subject});
   }
-  template <class F>
-  void for_each_piece(const storage_range& range, F&& f) {
-    const auto fresh = [&] { return slot_of_piece(range.first, {}); };
-    const auto copy = [&](std::uint32_t whole) {
-      if (variables_[whole].readers != no_id) ++readers_[variables_[whole].readers].owners;
-      return slot_of_piece(range.first, variables_[whole]);
-    };
-    storage_.for_each_piece(range, fresh, copy, f);
+  void read_range(const storage_range& range, node_id b) {
+    if (last_access* const piece = storage_.whole_piece(range)) remember(*piece, b);
+    else range_readers_.insert(range, b);
   }
-  std::uint32_t slot_of_piece(std::uint64_t subject, variable state) {
-    std::uint32_t s;
-    if (free_slots_.empty()) {
-      s = table_.unnamed_slot();
-      variables_.resize(s + std::size_t{1});
-      subjects_.resize(variables_.size());
-    } else {
-      s = free_slots_.back();
-      free_slots_.pop_back();
-    }
-    variables_[s] = state;
-    subjects_[s] = subject;
-    return s;
+  void write_range(const storage_range& range, node_id b) {
+    storage_.write(range, b, [&](const storage_range& piece, std::uint32_t readers) {
+      const bool covered = piece.first >= range.first && piece.end <= range.end;
+      for (std::uint32_t r = readers; r != no_id && !covered; r = readers_[r].next)
+        range_readers_.insert(piece, readers_[r].op);  // they read what is left of it, too
+      release(readers);
+    });
+    range_readers_.take_out(range);
   }
-  void offer(node_id a, node_id b, rule why, std::uint32_t subject) {
+  void offer(node_id a, node_id b, reason why) {
     if (a == no_id || offered_[a] == b) return;
     offered_[a] = b;
     preds_.push_back(a);
-    reason r{why, 0};
-    if (why <= rule::write_after_read) r.subject = subjects_[subject];
-    if (why == rule::collective) {
-      const ordered_resource used = resource_of_[subject];
-      r.subject = used.id;
-      r.rule = used.kind == op_kind::random ? rule::random : used.kind == op_kind::io ? rule::io : rule::collective;
-    }
-    reasons_.push_back(r);
+    reasons_.push_back(why);
   }
-  void remember(variable& var, node_id b) {
+  // Why ops that use one resource are in order.
+  [[nodiscard]] reason shared_use(std::uint32_t resource) const {
+    const ordered_resource used = resource_of_[resource];
+    const rule why = used.kind == op_kind::random ? rule::random
+                   : used.kind == op_kind::io     ? rule::io
+                                                  : rule::collective;
+    return {why, used.id};
+  }
+  void remember(last_access& var, node_id b) {
     std::uint32_t r = free_;
     if (r == no_id) {
       HOCKET_ASSERT(readers_.size() < no_id);
@@ -232,12 +231,12 @@ class hazard_rules {
     } else {
       free_ = readers_[r].next;
     }
-    readers_[r] = {b, var.readers, 1, no_id};
+    readers_[r] = {b, var.readers};
     var.readers = r;
   }
-  // Gives back what only the list from r on owns.
+  // Gives back the list from r on.
   void release(std::uint32_t r) noexcept {
-    while (r != no_id && --readers_[r].owners == 0) {
+    while (r != no_id) {
       const std::uint32_t next = std::exchange(readers_[r].next, free_);
       free_ = std::exchange(r, next);
     }
@@ -246,10 +245,11 @@ class hazard_rules {
   dependency_options options_;
   variable_table table_, resources_;
   storage_map storage_;
+  range_readers range_readers_;
   std::pmr::vector<storage_range> read_ranges_, written_ranges_;  // of the op at hand
-  std::pmr::vector<std::uint32_t> free_slots_;                    // of pieces that were united with others
+  std::pmr::vector<storage_range> met_;                           // reads that a write overlaps
   std::optional<storage_range> bad_range_;
-  std::pmr::vector<variable> variables_;
+  std::pmr::vector<last_access> variables_;
   std::pmr::vector<reader> readers_;
   std::uint32_t free_ = no_id;
   std::pmr::vector<std::uint32_t> reads_, writes_, used_;  // of the op at hand

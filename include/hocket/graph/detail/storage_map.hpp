@@ -1,80 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <hocket/core/ids.hpp>
 #include <hocket/graph/storage_range.hpp>
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory_resource>
-#include <optional>
-#include <utility>
 
 namespace hocket::inline HOCKET_ABI::graph::detail {
 
-// The bytes that ops have touched, cut into pieces of equal history. Each piece has a slot: the number of its state.
+// The last writer of a variable or of bytes, and a list of the ops that read it as a whole since.
+struct last_access {
+  node_id writer = no_id;
+  std::uint32_t readers = no_id;
+};
+
+// The bytes that ops have written, by the op that wrote them last.
 //
-//   space 0   |------ slot 3 ------|          |-- slot 0 --|---- slot 5 ----|
-//             first                end        first        end = first      end
+//   space 0   |------ op 3 --------|          |-- op 0 ----|---- op 5 ----|
+//             first                end        first        end = first    end
 //
-// Invariants: pieces are not empty; those of a space do not overlap. A range cuts a piece in two at its border, a write
-// makes one piece of all in its range: so pieces are at most twice the ranges written and read since.
+// Invariants: pieces are not empty; those of a space do not overlap. A write makes one piece of all in its range and
+// leaves at most two remnants: so pieces are at most twice the ranges written, and those in a range of at most twice as
+// many as their writers.
 class storage_map {
  public:
   explicit storage_map(std::pmr::memory_resource* memory) : pieces_(memory) {}
 
-  // f(slot) for each piece of the range, after cutting at its borders. fresh() gives a slot for bytes that nobody has
-  // touched, copy(slot) one with the same state. Complexity: O(log pieces + pieces in the range).
-  template <class Fresh, class Copy, class F>
-  void for_each_piece(const storage_range& range, Fresh&& fresh, Copy&& copy, F&& f) {
-    const auto cut = [&](iterator piece, std::uint64_t where) {
-      const std::uint64_t end = std::exchange(piece->second.end, where);
-      return pieces_.emplace_hint(std::next(piece), key{range.space, where}, value{end, copy(piece->second.slot)});
-    };
-    iterator piece = pieces_.upper_bound({range.space, range.first});
-    if (piece != pieces_.begin()) {
-      const iterator before = std::prev(piece);
-      const bool reaches_in = before->first.space == range.space && before->second.end > range.first;
-      if (reaches_in) piece = before->first.first == range.first ? before : cut(before, range.first);
-    }
-    for (std::uint64_t at = range.first; at != range.end;) {
-      const bool found = piece != pieces_.end() && piece->first.space == range.space && piece->first.first < range.end;
-      const std::uint64_t next = found ? piece->first.first : range.end;
-      if (at < next) piece = pieces_.emplace_hint(piece, key{range.space, at}, value{next, fresh()});
-      else if (piece->second.end > range.end) cut(piece, range.end);
-      f(piece->second.slot);
-      at = piece->second.end;
-      ++piece;
+  // f(part, last) for the part of each piece that lies in the range, in ascending order.
+  // Complexity: O(log pieces + pieces in the range).
+  template <class F>
+  void for_each_piece(const storage_range& range, F&& f) const {
+    for (auto at = first_in(range); is_in(at, range); ++at) {
+      const std::uint64_t first = (std::max)(at->first.first, range.first);
+      const std::uint64_t end = (std::min)(at->second.end, range.end);
+      f(storage_range{range.space, first, end}, at->second.last);
     }
   }
 
-  // The slot of the piece with just this range, made by fresh() if nobody has touched any byte of it; nothing if the
-  // range covers others or parts of them. Complexity: O(log pieces).
-  template <class Fresh>
-  [[nodiscard]] std::optional<std::uint32_t> whole_piece(const storage_range& range, Fresh&& fresh) {
-    const iterator piece = pieces_.lower_bound({range.space, range.first});
-    const bool found = piece != pieces_.end() && piece->first.space == range.space && piece->first.first < range.end;
-    if (found) {
-      const bool whole = piece->first.first == range.first && piece->second.end == range.end;
-      return whole ? std::optional(piece->second.slot) : std::nullopt;
-    }
-    if (piece != pieces_.begin()) {
-      const iterator before = std::prev(piece);
-      if (before->first.space == range.space && before->second.end > range.first) return std::nullopt;
-    }
-    return pieces_.emplace_hint(piece, key{range.space, range.first}, value{range.end, fresh()})->second.slot;
+  // The piece of just these bytes, or nullptr. Complexity: O(log pieces).
+  [[nodiscard]] last_access* whole_piece(const storage_range& range) {
+    const auto at = pieces_.find({range.space, range.first});
+    return at != pieces_.end() && at->second.end == range.end ? &at->second.last : nullptr;
   }
 
-  // Makes one piece of those in the range, which all have the same state; drop(slot) for each but the first.
-  // Precondition: the range is covered by pieces that lie in it, save that the first may begin before and the last end
-  // behind it.
-  template <class Drop>
-  void unite(const storage_range& range, Drop&& drop) {
-    const iterator first = std::prev(pieces_.upper_bound({range.space, range.first}));
-    iterator next = std::next(first);
-    while (first->second.end < range.end) {
-      first->second.end = next->second.end;
-      drop(next->second.slot);
-      next = pieces_.erase(next);
+  // The op wrote all bytes of the range. gone(piece, readers) for each piece that lay in it or reached into it: what is
+  // left of that has no readers. Complexity: O(log pieces), and for each piece that is gone.
+  template <class Gone>
+  void write(const storage_range& range, node_id op, Gone&& gone) {
+    auto at = pieces_.lower_bound({range.space, range.first});
+    if (at != pieces_.begin()) {
+      const auto before = std::prev(at);
+      const value old = before->second;
+      if (before->first.space == range.space && old.end > range.first) {
+        gone(storage_range{range.space, before->first.first, old.end}, old.last.readers);
+        before->second = {range.first, {old.last.writer, no_id}};
+        if (old.end > range.end)
+          at = pieces_.emplace_hint(at, key{range.space, range.end}, value{old.end, {old.last.writer, no_id}});
+      }
     }
+    bool written = false;
+    while (is_in(at, range)) {
+      const value old = at->second;
+      gone(storage_range{range.space, at->first.first, old.end}, old.last.readers);
+      const bool reuse = !written && at->first.first == range.first;
+      if (reuse) (at++)->second = {range.end, {op, no_id}};
+      else at = pieces_.erase(at);
+      written = written || reuse;
+      if (old.end > range.end)
+        at = pieces_.emplace_hint(at, key{range.space, range.end}, value{old.end, {old.last.writer, no_id}});
+    }
+    if (!written) pieces_.emplace_hint(at, key{range.space, range.first}, value{range.end, {op, no_id}});
   }
 
  private:
@@ -85,11 +83,21 @@ class storage_map {
   };
   struct value {
     std::uint64_t end;
-    std::uint32_t slot;
+    last_access last;
   };
-  using iterator = std::pmr::map<key, value>::iterator;
+  using pieces = std::pmr::map<key, value>;
 
-  std::pmr::map<key, value> pieces_;
+  [[nodiscard]] pieces::const_iterator first_in(const storage_range& range) const {
+    const auto at = pieces_.upper_bound({range.space, range.first});
+    if (at == pieces_.begin()) return at;
+    const auto before = std::prev(at);
+    return before->first.space == range.space && before->second.end > range.first ? before : at;
+  }
+  [[nodiscard]] bool is_in(pieces::const_iterator at, const storage_range& range) const {
+    return at != pieces_.end() && at->first.space == range.space && at->first.first < range.end;
+  }
+
+  pieces pieces_;
 };
 
 }  // namespace hocket::inline HOCKET_ABI::graph::detail

@@ -108,8 +108,10 @@ class segment_fronts {
     for (const std::uint32_t kind : kind_of_) sum += levels_[kind].back().extra;
     return sum;
   }
-  /// Whether some front grew beyond its limit; from then on answers are possible, not always the best.
+  /// Whether some front, or all of them, grew beyond the limit; from then on answers are possible, not always the best.
   [[nodiscard]] bool overflowed() const noexcept { return overflowed_; }
+  /// How many points all fronts have together.
+  [[nodiscard]] std::size_t points() const noexcept { return points_; }
 
   /// A number for the layers [a, b): those of the same piece have the same.
   [[nodiscard]] std::uint32_t piece(std::int64_t a, std::int64_t b) { return row_to(a, b)[at(b - a)]->id; }
@@ -155,6 +157,9 @@ class segment_fronts {
 
   /// Most points of a front; more means layers so different that no exact answer is at hand.
   static constexpr std::size_t max_front = std::size_t{1} << 17;
+  /// Most points of all fronts, 128 MiB of them; beyond it each further front keeps few.
+  static constexpr std::size_t max_points = std::size_t{1} << 23;
+  static constexpr std::size_t few_points = 128;
 
   [[nodiscard]] static std::size_t at(std::int64_t i) noexcept { return static_cast<std::size_t>(i); }
   [[nodiscard]] static std::int64_t between(const std::vector<std::int64_t>& sums, std::int64_t a,
@@ -204,7 +209,10 @@ class segment_fronts {
     for (; made < length; ++made) {
       level_front& front = row[made + 1]->front;
       front = extended(row[made]->front, levels_[row[made + 1]->last]);
-      if (front.size() > max_front) thin_out(front);
+      const std::size_t most = points_ < max_points ? max_front : few_points;
+      while (front.size() > most) thin_out(front);
+      front.shrink_to_fit();
+      points_ += front.size();
     }
   }
   /// Keeps every other point: still plans, no longer all of them.
@@ -213,7 +221,7 @@ class segment_fronts {
     const level_point leanest = front.back();
     for (std::size_t i = 0; 2 * i < front.size(); ++i) front[i] = front[2 * i];
     front.resize((front.size() + 1) / 2);
-    if (front.back() != leanest) front.push_back(leanest);
+    front.back() = leanest;
   }
 
   std::vector<layer> kinds_;
@@ -222,6 +230,7 @@ class segment_fronts {
   std::vector<std::int64_t> time_{0}, weights_{0}, leanest_{0}, quickest_bytes_{0}, quickest_extra_{0};
   std::deque<layers_piece> pieces_;
   std::vector<piece_row> rows_;  // by begin (one row if all layers are equal), by length
+  std::size_t points_ = 0;       // of all fronts
   bool overflowed_ = false;
 };
 

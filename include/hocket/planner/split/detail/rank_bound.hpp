@@ -44,15 +44,17 @@ class rank_bound {
   /// All parts that states which can be reached may take, by rank.
   template <class Parts>
   void collect(const rank_shares& shares, Parts& parts) {
+    std::vector<ticks> limits;
+    for (const ticks beyond : shares.beyond) limits.push_back(least_ - beyond);
+    if (parts.open(limits) > steps_) steps_ = -1;  // seen before anything is made for them
     std::vector<bool> here(states_, false), next;
     here[0] = true;
     edges_.resize(p_);
     for (std::uint32_t r = 0; r < p_; ++r) {
-      const ticks limit = least_ - shares.beyond[r];
       next.assign(states_, false);
       for (std::size_t state = 0; state < states_ && steps_ >= 0; ++state) {
         if (!here[state]) continue;
-        parts.for_each(r, state, limit, [&](std::size_t to, const rank_part& x) {
+        parts.for_each(r, state, [&](std::size_t to, const rank_part& x) {
           --steps_;
           const ticks load = x.load + shares.own[r].whole * x.extra + shares.beyond[r];
           if (load >= least_) return;
@@ -63,6 +65,7 @@ class rank_bound {
       }
       here.swap(next);
     }
+    if (steps_ < 0) return;
     std::sort(loads_.begin(), loads_.end());
     loads_.erase(std::unique(loads_.begin(), loads_.end()), loads_.end());
   }

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI::planner::detail {
@@ -35,6 +36,9 @@ struct rank_part {
 /// One chunk a rank: the layers of a rank stand in a row, and what they take is exact.
 ///
 ///     state i  the first i layers are on the ranks so far       state i -> state j  the next rank has [i, j)
+///
+/// What a rank can take it also can with fewer layers. So the states that lie on a way to the end are between the
+/// farthest that earlier ranks reach and the nearest from which later ones reach the end: a window for each rank.
 class row_parts {
  public:
   row_parts(const split_numbers& q, const segment_fronts& fronts, rank_levels& choose, const stage_clock& clock,
@@ -45,20 +49,56 @@ class row_parts {
   }
 
   [[nodiscard]] std::size_t states() const noexcept { return static_cast<std::size_t>(layers_) + 1; }
-  /// Calls f(next state, part) for all that rank r may have behind a state, without what loads it beyond `limit`.
+  /// Finds the windows where no rank is loaded beyond its limit. Without it no part has an end.
+  /// @return how often for_each will call f at most, all ranks and states together. O(ranks layers log layers).
+  [[nodiscard]] std::int64_t open(std::span<const ticks> limits) {
+    const auto p = static_cast<std::uint32_t>(q_.ranks.size());
+    limits_.assign(limits.begin(), limits.end());
+    windows_.assign(p + 1, {0, layers_});
+    windows_[0].end = 0;
+    for (std::uint32_t r = 0; r + 1 < p; ++r)
+      windows_[r + 1].end = (std::max)(windows_[r].end, reach(r, windows_[r].end));
+    windows_[p].begin = layers_;
+    for (std::uint32_t r = p; r-- > 1;) windows_[r].begin = reach_back(r, windows_[r + 1].begin);
+    std::int64_t parts = 0;
+    for (std::uint32_t r = 0; r < p; ++r)
+      for (std::int64_t a = windows_[r].begin; a <= windows_[r].end; ++a) {
+        const std::int64_t most = (std::min)(reach(r, a), windows_[r + 1].end);
+        parts += (std::max)(std::int64_t{0}, most + 1 - first_end(r, a));
+      }
+    return parts;
+  }
+  /// Calls f(next state, part) for all that rank r may have after a state, without what loads it beyond its limit.
   template <class F>
-  void for_each(std::uint32_t r, std::size_t state, ticks limit, F&& f) {
+  void for_each(std::uint32_t r, std::size_t state, F&& f) {
     const auto begin = static_cast<std::int64_t>(state);
-    const auto later = static_cast<std::int64_t>(q_.ranks.size()) - 1 - r;
-    const std::int64_t most = (std::min)(layers_ - later, begin + q_.longest);
-    for (std::int64_t end = later == 0 ? layers_ : begin + 1; end <= most; ++end) {
+    for (std::int64_t end = first_end(r, begin); end <= windows_[r + 1].end && can_take(r, {begin, end}); ++end) {
       const segment own{begin, end};
-      if (load_of(r, own) > limit || choose_.leanest_bytes(r, {&own, 1}) > q_.ranks[r].capacity) return;
       f(static_cast<std::size_t>(end), rank_part{load_of(r, own), choose_(r, {&own, 1}).extra});
     }
   }
 
  private:
+  [[nodiscard]] std::int64_t first_end(std::uint32_t r, std::int64_t begin) const noexcept {
+    return (std::max)(begin + 1, windows_[r + 1].begin);
+  }
+  [[nodiscard]] bool can_take(std::uint32_t r, const segment& own) const {
+    return own.size() <= q_.longest && load_of(r, own) <= limits_[r] &&
+           choose_.leanest_bytes(r, {&own, 1}) <= q_.ranks[r].capacity;
+  }
+  /// The last end with which rank r can begin here; the begin if there is none.
+  [[nodiscard]] std::int64_t reach(std::uint32_t r, std::int64_t begin) const {
+    const auto later = static_cast<std::int64_t>(q_.ranks.size()) - 1 - r;
+    const auto beyond = [&](std::int64_t end) { return end > layers_ - later || !can_take(r, {begin, end}); };
+    return first_above(begin, 1, beyond) - 1;
+  }
+  /// The first begin with which rank r can end here; the end if there is none.
+  [[nodiscard]] std::int64_t reach_back(std::uint32_t r, std::int64_t end) const {
+    const auto beyond = [&](std::int64_t size) {
+      return size > end - std::int64_t{r} || !can_take(r, {end - size, end});
+    };
+    return end - (first_above(0, 1, beyond) - 1);
+  }
   [[nodiscard]] ticks load_of(std::uint32_t r, const segment& own) const {
     const stage_run time = clock_(stage_of_[r], own.begin, own.end, 0);
     return shares_.own[r].forward * time.forward + shares_.own[r].whole * time.whole;
@@ -70,6 +110,8 @@ class row_parts {
   const rank_shares& shares_;
   std::int64_t layers_;
   std::vector<std::uint32_t> stage_of_;  // by rank
+  std::vector<ticks> limits_;            // by rank
+  std::vector<segment> windows_;         // by rank: where it may begin; and where the last one ends
 };
 
 /// Several chunks a rank: how many layers of each class a rank has counts, not which, nor on which of its chunks.
@@ -93,9 +135,14 @@ class bag_parts {
   }
 
   [[nodiscard]] std::size_t states() const noexcept { return states_; }
+  /// As in row_parts; how many parts there are is not known before.
+  [[nodiscard]] std::int64_t open(std::span<const ticks> limits) {
+    limits_.assign(limits.begin(), limits.end());
+    return 0;
+  }
   template <class F>
-  void for_each(std::uint32_t r, std::size_t state, ticks limit, F&& f) {
-    if (known_[r].empty()) list_parts(r, limit);
+  void for_each(std::uint32_t r, std::size_t state, F&& f) {
+    if (known_[r].empty()) list_parts(r, limits_[r]);
     const bool last = r + 1 == q_.ranks.size();
     for (const entry& x : known_[r])
       if ((!last || state + x.bag + 1 == states_) && goes(state, x.bag)) f(state + x.bag, x.part);
@@ -165,6 +212,7 @@ class bag_parts {
   std::int64_t lean_ = never;       // the least bytes that a layer keeps
   std::vector<stage_run> beside_;   // by rank
   std::vector<count_bound> bounds_;
+  std::vector<ticks> limits_;                  // by rank
   std::vector<std::vector<entry>> known_;      // by rank
   std::map<std::size_t, level_front> fronts_;  // by bag
 };

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <hocket/config.hpp>
+#include <hocket/core/ids.hpp>
+#include <hocket/graph/storage_range.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <utility>
+#include <vector>
+
+namespace hocket::inline HOCKET_ABI::graph::detail {
+
+// Which ops have read which bytes since these were written last. A read is one entry, however many others it overlaps.
+// The entries are a search tree by space and first byte, balanced by chance: a treap. Each knows how far those under it
+// reach, so that all entries which overlap a range are found without a look at the rest.
+//
+//   bytes      0....5....10...15       tree
+//   op 1       |---------|             op 2 [3, 9), reach 14
+//   op 2          |-----|                left:  op 1 [0, 10), reach 10
+//   op 3               |-----|           right: op 3 [8, 14), reach 14
+//
+// Invariants: entries are not empty; of a parent and its child the parent has the higher rank.
+class range_readers {
+ public:
+  explicit range_readers(std::pmr::memory_resource* memory) : entries_(memory), found_(memory) {}
+
+  // Complexity: O(log entries), as all that follow for each entry that they meet.
+  void insert(const storage_range& range, node_id op) {
+    const std::uint32_t made = fresh(range, op);
+    std::uint32_t left, right;
+    split(root_, made, left, right);
+    root_ = join(join(left, made), right);
+  }
+
+  // f(range, op) for each entry that overlaps the range, by first byte.
+  template <class F>
+  void for_each_overlap(const storage_range& range, F&& f) {
+    find(range);
+    for (const std::uint32_t i : found_) f(entries_[i].range, entries_[i].op);
+  }
+
+  // Takes the bytes of the range out of all entries.
+  void take_out(const storage_range& range) {
+    find(range);
+    for (const std::uint32_t i : found_) {
+      const entry old = entries_[i];
+      erase(i);
+      if (old.range.first < range.first) insert({range.space, old.range.first, range.first}, old.op);
+      if (old.range.end > range.end) insert({range.space, range.end, old.range.end}, old.op);
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t none = 0xffffffffu;
+  struct place {
+    std::uint64_t space;
+    std::uint64_t byte;
+    [[nodiscard]] constexpr auto operator<=>(const place&) const noexcept = default;
+  };
+  struct entry {
+    storage_range range;
+    place reach;  // the greatest end of this entry and those under it
+    node_id op;
+    std::uint32_t rank;
+    std::uint32_t left;
+    std::uint32_t right;
+  };
+
+  [[nodiscard]] place first_of(std::uint32_t i) const noexcept {
+    return {entries_[i].range.space, entries_[i].range.first};
+  }
+  // Entries that begin at the same byte are in any order, but always in the same.
+  [[nodiscard]] bool before(std::uint32_t i, std::uint32_t k) const noexcept {
+    const place x = first_of(i), y = first_of(k);
+    return x != y ? x < y : i < k;
+  }
+
+  [[nodiscard]] std::uint32_t fresh(const storage_range& range, node_id op) {
+    std::uint32_t made = free_;
+    if (made == none) {
+      HOCKET_ASSERT(entries_.size() < none);
+      made = static_cast<std::uint32_t>(entries_.size());
+      entries_.push_back({});
+    } else {
+      free_ = entries_[made].left;
+    }
+    random_ = random_ * 1664525u + 1013904223u;  // equal programs make equal trees
+    entries_[made] = {range, {range.space, range.end}, op, random_, none, none};
+    return made;
+  }
+  void update(std::uint32_t i) noexcept {
+    entry& x = entries_[i];
+    x.reach = {x.range.space, x.range.end};
+    if (x.left != none) x.reach = (std::max)(x.reach, entries_[x.left].reach);
+    if (x.right != none) x.reach = (std::max)(x.reach, entries_[x.right].reach);
+  }
+  // Those of a tree that come before an entry, and those that come after it.
+  void split(std::uint32_t tree, std::uint32_t at, std::uint32_t& left, std::uint32_t& right) noexcept {
+    if (tree == none) {
+      left = right = none;
+    } else if (before(tree, at)) {
+      split(entries_[tree].right, at, entries_[tree].right, right);
+      left = tree;
+      update(tree);
+    } else {
+      split(entries_[tree].left, at, left, entries_[tree].left);
+      right = tree;
+      update(tree);
+    }
+  }
+  [[nodiscard]] std::uint32_t join(std::uint32_t left, std::uint32_t right) noexcept {
+    if (left == none) return right;
+    if (right == none) return left;
+    if (entries_[left].rank > entries_[right].rank) {
+      entries_[left].right = join(entries_[left].right, right);
+      update(left);
+      return left;
+    }
+    entries_[right].left = join(left, entries_[right].left);
+    update(right);
+    return right;
+  }
+  void erase(std::uint32_t gone) noexcept {
+    root_ = without(root_, gone);
+    entries_[gone].left = std::exchange(free_, gone);
+  }
+  [[nodiscard]] std::uint32_t without(std::uint32_t tree, std::uint32_t gone) noexcept {
+    if (tree == gone) return join(entries_[tree].left, entries_[tree].right);
+    if (before(gone, tree)) entries_[tree].left = without(entries_[tree].left, gone);
+    else entries_[tree].right = without(entries_[tree].right, gone);
+    update(tree);
+    return tree;
+  }
+  // found_: the entries that overlap the range, by first byte.
+  void find(const storage_range& range) {
+    found_.clear();
+    find(root_, {range.space, range.first}, {range.space, range.end});
+  }
+  void find(std::uint32_t tree, const place& first, const place& end) {
+    if (tree == none || entries_[tree].reach <= first) return;
+    find(entries_[tree].left, first, end);
+    if (first_of(tree) >= end) return;
+    const storage_range& own = entries_[tree].range;
+    if (place{own.space, own.end} > first) found_.push_back(tree);
+    find(entries_[tree].right, first, end);
+  }
+
+  std::pmr::vector<entry> entries_;
+  std::pmr::vector<std::uint32_t> found_;
+  std::uint32_t root_ = none;
+  std::uint32_t free_ = none;  // a list of entries that were given back, linked by left
+  std::uint32_t random_ = 1;
+};
+
+}  // namespace hocket::inline HOCKET_ABI::graph::detail
