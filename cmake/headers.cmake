@@ -55,6 +55,7 @@ set(HOCKET_HEADERS
   hocket/graph/detail/flat_lists.hpp
   hocket/graph/detail/fused_nodes.hpp
   hocket/graph/detail/hazard_rules.hpp
+  hocket/graph/detail/issue_check.hpp
   hocket/graph/detail/issue_program.hpp
   hocket/graph/detail/issue_solver.hpp
   hocket/graph/detail/journal.hpp

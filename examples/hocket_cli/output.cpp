@@ -18,8 +18,10 @@
 #include "command.hpp"
 
 #ifdef _WIN32
+#include <io.h>
 #include <process.h>
 #else
+#include <fcntl.h>
 #include <unistd.h>
 #endif
 
@@ -71,6 +73,29 @@ bool is_special(const fs::path& path) {
   return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
 }
 
+/// Waits until what was written is on the disk, so that a crash of the machine, too, leaves the old file or the new
+/// one. False if it could not be written; what cannot be waited for (a file system without it) is as it is.
+bool is_on_disk(std::FILE* file) {
+  if (std::fflush(file) != 0) return false;
+#ifdef _WIN32
+  return _commit(_fileno(file)) == 0 || errno != EIO;
+#else
+  return fsync(fileno(file)) == 0 || (errno != EIO && errno != ENOSPC && errno != EDQUOT);
+#endif
+}
+
+/// The same for the names in a folder, as far as the system can.
+void keep_names(const fs::path& folder) noexcept {
+#ifndef _WIN32
+  const int opened = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (opened < 0) return;
+  (void)fsync(opened);
+  (void)close(opened);
+#else
+  (void)folder;
+#endif
+}
+
 /// A file under a spare name, which is gone at the end unless it was put into its place.
 class spare_file {
  public:
@@ -80,7 +105,7 @@ class spare_file {
     if (is_protected(place_)) cannot_write(place);
     std::FILE* const file = std::fopen(name_.string().c_str(), "wbx");
     if (file == nullptr) cannot_write(place);
-    const bool whole = std::fwrite(data.data(), 1, data.size(), file) == data.size();
+    const bool whole = std::fwrite(data.data(), 1, data.size(), file) == data.size() && is_on_disk(file);
     const bool closed = std::fclose(file) == 0;
     if (!whole || !closed) {
       remove();
@@ -155,6 +180,7 @@ void write_file(const std::string& path, std::string_view data) {
   if (path.empty()) return write_to_standard_output(data);
   if (is_special(path)) return write_into(path, data);
   spare_file(folder_of(path), path, data).put_into_place();
+  keep_names(folder_of(path));
 }
 
 void write_folder(const std::string& folder, const std::vector<named_data>& files,
@@ -170,7 +196,12 @@ void write_folder(const std::string& folder, const std::vector<named_data>& file
   // From here on nothing is written any more. Without its marker a folder is not whole, so that goes first.
   fs::remove(fs::path(folder) / files.back().name, failed);
   for (const std::string& name : outdated) fs::remove(fs::path(folder) / name, failed);
-  for (const auto& file : spare) file->put_into_place();
+  keep_names(folder);
+  for (const auto& file : spare) {
+    if (&file == &spare.back()) keep_names(folder);  // the marker comes after all others, on the disk too
+    file->put_into_place();
+  }
+  keep_names(folder);
 }
 
 }  // namespace hocket_cli

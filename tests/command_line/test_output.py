@@ -5,6 +5,7 @@ import os
 import random
 import re
 import resource
+import shutil
 import signal
 import stat
 import subprocess
@@ -34,6 +35,16 @@ def content(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
+def calls_of(words, *names):
+    """The system calls of these names that a run makes, in turn, or None where nothing can tell."""
+    if shutil.which("strace") is None:
+        return None
+    done = subprocess.run(["strace", "-o", "/dev/stderr", "-e", "trace=" + ",".join(names), _options.tool, *map(str, words)],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment(), timeout=60, check=False)
+    made = re.findall(rf"^({'|'.join(names)})\(", done.stderr.decode(errors="replace"), re.M)
+    return made if done.returncode == 0 and made else None  # a container may forbid to trace
+
+
 class Files(ToolTest):
     prune = ("graph", "prune", "--ops", SMALL)
 
@@ -51,6 +62,12 @@ class Files(ToolTest):
         done = cramped((*self.prune, "--out", old), 100, ignores_signal=False)
         self.assertEqual(done.returncode, -signal.SIGXFSZ)
         self.assertEqual(old.read_bytes(), b"source,target\n7,8\n")
+
+    def test_a_file_is_on_the_disk_before_it_is_renamed(self):
+        calls = calls_of((*self.prune, "--out", self.folder / "edges.csv"), "fsync", "rename")
+        if calls is None:
+            self.skipTest("no strace here")
+        self.assertEqual(calls, ["fsync", "rename", "fsync"])
 
     def test_what_a_file_was_it_stays(self):
         whole = self.ok(*self.prune).out

@@ -7,6 +7,7 @@
 #include <hocket/graph/assign_streams.hpp>
 #include <hocket/graph/dag.hpp>
 #include <hocket/graph/detail/dag_of.hpp>
+#include <hocket/graph/detail/issue_check.hpp>
 #include <hocket/graph/detail/issue_program.hpp>
 #include <hocket/graph/detail/issue_solver.hpp>
 #include <hocket/graph/edge.hpp>
@@ -15,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -91,7 +93,9 @@ class issue_answers {
   flat_lists members_;
 };
 
-// f(solver, answers), which gives a result<Answer>, once all that is given has been checked.
+inline constexpr ticks any_time = (std::numeric_limits<ticks>::max)();
+
+// f(solver, answers, check), which gives a result<Answer>, once all that is given has been checked.
 template <class Answer, class Index, class F>
 [[nodiscard]] result<Answer> with_issue_solver(const dag<Index>& g, stream_id streams, std::span<const ticks> durations,
                                                const issue_values& given, const issue_rules& rules, F&& f) {
@@ -104,7 +108,7 @@ template <class Answer, class Index, class F>
   const auto program = make_issue_program(g, one, streams, durations, rules);
   if (!program) return program.error();
   issue_solver solver(*program, *values);
-  return f(solver, issue_answers<Index>(g, one, durations));
+  return f(solver, issue_answers<Index>(g, one, durations), issue_check<Index>(g, streams, durations, given, rules));
 }
 
 }  // namespace detail
@@ -131,7 +135,8 @@ template <class Answer, class Index, class F>
 /// @param rules       pinned ops, chains, groups, and streams for pinned ops alone
 /// @return errc::cap_below_bytes with the fewest bytes found and the bound, if no order within the cap is found;
 ///         errc::out_of_range for streams, a negative duration, bytes below 0, an op or a stream that does not exist;
-///         errc::wrong_length, errc::overflow, errc::bad_order; errc::group_closes_cycle, errc::group_on_two_streams.
+///         errc::wrong_length, errc::overflow, errc::bad_order; errc::group_closes_cycle, errc::group_on_two_streams;
+///         errc::wrong_answer for an order that fails its last check, which would be a defect.
 ///         Deterministic: equal input gives an equal answer on every rank.
 /// Complexity: O((nodes + edges + touches) log nodes + nodes · streams) time, O(nodes + edges + touches + streams)
 /// memory.
@@ -146,7 +151,7 @@ template <reachability_index Index>
                                                      std::int64_t most_bytes, const issue_rules& rules = {}) {
   return detail::with_issue_solver<issue_order>(
       g, streams, durations, values, rules,
-      [&](detail::issue_solver& solver, const auto& answers) -> result<issue_order> {
+      [&](detail::issue_solver& solver, const auto& answers, const auto& check) -> result<issue_order> {
         auto best = solver.within(most_bytes);
         if (!best) {
           const std::int64_t found = solver.smallest().peak;
@@ -155,6 +160,7 @@ template <reachability_index Index>
         const bool proved = solver.search(*best, most_bytes);
         issue_order out = answers.of(*best, solver);
         if (proved) out.least_time = out.time;
+        if (const auto right = check(out, most_bytes, detail::any_time); !right) return right.error();
         return out;
       });
 }
@@ -182,13 +188,14 @@ template <reachability_index Index>
                                                        ticks most_time, const issue_rules& rules = {}) {
   return detail::with_issue_solver<issue_order>(
       g, streams, durations, values, rules,
-      [&](detail::issue_solver& solver, const auto& answers) -> result<issue_order> {
+      [&](detail::issue_solver& solver, const auto& answers, const auto& check) -> result<issue_order> {
         if (const ticks least = solver.fastest().list.time; least > most_time)
           return error{errc::cap_below_time, most_time, least, solver.least_time()};
         detail::sized_list best = solver.within_time(most_time);
         const bool proved = solver.search_bytes(best, most_time);
         issue_order out = answers.of(best, solver);
         if (proved) out.least_bytes = out.peak_bytes;
+        if (const auto right = check(out, detail::any_bytes, most_time); !right) return right.error();
         return out;
       });
 }
@@ -208,10 +215,14 @@ template <reachability_index Index>
   constexpr int most_points = 1000;
   if (points < 2 || points > most_points) return error{errc::out_of_range, points, 2, most_points}.with("points");
   return detail::with_issue_solver<std::vector<issue_order>>(
-      g, streams, durations, values, rules, [&](detail::issue_solver& solver, const auto& answers) {
+      g, streams, durations, values, rules,
+      [&](detail::issue_solver& solver, const auto& answers, const auto& check) -> result<std::vector<issue_order>> {
         std::vector<issue_order> out;
-        for (const detail::sized_list& each : solver.front(points)) out.push_back(answers.of(each, solver));
-        return result<std::vector<issue_order>>(std::move(out));
+        for (const detail::sized_list& each : solver.front(points)) {
+          out.push_back(answers.of(each, solver));
+          if (const auto right = check(out.back(), detail::any_bytes, detail::any_time); !right) return right.error();
+        }
+        return out;
       });
 }
 

@@ -353,3 +353,67 @@ TEST_CASE("values that cannot be are refused with what is wrong", "[graph]") {
   CHECK(answer->peak_bytes == 10);
   CHECK(answer->is_smallest());
 }
+
+TEST_CASE("an order with a changed figure is refused", "[graph][issue]") {
+  dag<> g;
+  REQUIRE(g.assign(6, std::vector<edge>{{0, 1}, {0, 2}, {1, 3}, {2, 3}, {3, 5}, {4, 5}}));
+  const std::vector<ticks> durations{2, 5, 3, 1, 4, 2};
+  issue_values values;
+  values.add(10, std::vector<node_id>{0, 1, 2});
+  values.add(7, std::vector<node_id>{1, 3});
+  values.add(5, std::vector<node_id>{4, 5}, value_life::to_the_end);
+  values.add(3, std::vector<node_id>{2, 5}, value_life::always);
+  const std::vector<stream_id> pinned{no_id, no_id, no_id, no_id, 2, no_id};
+  const std::vector<std::uint32_t> chains{no_id, 4, no_id, 4, no_id, no_id};
+  const std::vector<std::uint32_t> groups{no_id, no_id, no_id, 1, no_id, 1};
+  const graph::issue_rules rules{.pinned = pinned, .chains = chains, .groups = groups, .lanes = 1};
+  const auto found = graph::choose_issue_order(g, 2, durations, values, 30, rules);
+  REQUIRE(found);
+  const graph::detail::issue_check<graph::persistent_index> check(g, 2, durations, values, rules);
+  const auto after = [&](auto&& change, std::int64_t most_bytes = 30, ticks most_time = 100) {
+    graph::issue_order out = *found;
+    change(out);
+    const auto ok = check(out, most_bytes, most_time);
+    if (ok) return std::string("right");
+    CHECK(ok.error().code == hocket::errc::wrong_answer);
+    const std::string text = hocket::message(ok.error());
+    return text.substr(text.find(": ") + 2, text.find(" is ") - text.find(": ") - 2);
+  };
+  CHECK(after([](graph::issue_order&) {}) == "right");
+  CHECK(after([](graph::issue_order& x) { x.order.pop_back(); }) == "the number of ops");
+  CHECK(after([](graph::issue_order& x) { x.order[1] = x.order[0]; }) == "whether an op may run here");
+  CHECK(after([](graph::issue_order& x) { x.order[1] = 6; }) == "an op of an order");
+  CHECK(after([](graph::issue_order& x) { x.start.pop_back(); }) == "the number of starts");
+  CHECK(after([](graph::issue_order& x) { x.stream_of.pop_back(); }) == "the number of streams");
+  CHECK(after([](graph::issue_order& x) { ++x.start[5]; }) == "the start of an op of a group");
+  CHECK(after([](graph::issue_order& x) { x.stream_of[5] = 1 - x.stream_of[3]; }) == "the stream of a group");
+  CHECK(after([](graph::issue_order& x) { x.stream_of[4] = 0; }) == "the stream of an op");
+  CHECK(after([](graph::issue_order& x) { x.stream_of[0] = 2; }) == "the stream of an op");
+  CHECK(after([](graph::issue_order& x) { x.stream_of[1] = x.stream_of[2]; }) == "the start of an op on its stream");
+  CHECK(after([](graph::issue_order& x) { std::swap(x.order[0], *std::find(x.order.begin(), x.order.end(), 1u)); }) !=
+        "right");
+  CHECK(after([](graph::issue_order& x) { ++x.time; }) == "the time of an order");
+  CHECK(after([](graph::issue_order&) {}, 30, found->time - 1) == "the time of an order");
+  CHECK(after([](graph::issue_order& x) { x.least_time = x.time + 1; }) == "the least time");
+  CHECK(after([](graph::issue_order& x) { --x.peak_bytes; }) == "the bytes of an order");
+  CHECK(after([](graph::issue_order&) {}, found->peak_bytes - 1) == "the bytes of an order");
+  CHECK(after([](graph::issue_order& x) { x.least_bytes = x.peak_bytes + 1; }) == "the least bytes");
+}
+
+TEST_CASE("an op that starts before what it waits for is done is refused, also on another stream", "[graph][issue]") {
+  dag<> g;
+  REQUIRE(g.assign(2, std::vector<edge>{{0, 1}}));
+  const std::vector<ticks> durations{2, 3};
+  auto found = graph::choose_issue_order(g, 2, durations);
+  REQUIRE(found);
+  const issue_values none;
+  const graph::issue_rules no_rules;
+  const graph::detail::issue_check<graph::persistent_index> check(g, 2, durations, none, no_rules);
+  found->stream_of = {0, 1};
+  CHECK(check(*found, 0, 5));
+  found->start[1] = 1;
+  CHECK(hocket::message(check(*found, 0, 5).error()).find("the start of an op is 1") != std::string::npos);
+  found->start[1] = 2;
+  std::swap(found->order[0], found->order[1]);
+  CHECK(hocket::message(check(*found, 0, 5).error()).find("the place of an op is 0") != std::string::npos);
+}
