@@ -32,6 +32,8 @@ class hazard_rules {
         range_readers_(memory),
         read_ranges_(memory),
         written_ranges_(memory),
+        whole_reads_(memory),
+        whole_writes_(memory),
         met_(memory),
         variables_(memory),
         readers_(memory),
@@ -123,8 +125,8 @@ class hazard_rules {
       release(variables_[v].readers);
       variables_[v] = {b, no_id};
     }
-    for (const storage_range& range : read_ranges_) read_range(range, b);
-    for (const storage_range& range : written_ranges_) write_range(range, b);
+    for (std::size_t i = 0; i < read_ranges_.size(); ++i) read_range(read_ranges_[i], whole_reads_[i], b);
+    for (std::size_t i = 0; i < written_ranges_.size(); ++i) write_range(written_ranges_[i], whole_writes_[i], b);
     for (const std::uint32_t r : used_) last_user_[r] = b;
     if (barrier_ == barrier::after || barrier_ == barrier::both) gate_ = b;
     reads_.clear();
@@ -166,14 +168,27 @@ class hazard_rules {
     }
     ranges.resize(kept);
   }
+  // The usual range is a tensor that others touch as a whole: its piece is looked up once for an op.
+  void find_whole(std::span<const storage_range> ranges, std::pmr::vector<last_access*>& into) {
+    into.clear();
+    for (const storage_range& range : ranges) into.push_back(storage_.whole_piece(range));
+  }
+  template <class F>
+  void for_each_piece(const storage_range& range, const last_access* whole, F&& f) const {
+    if (whole != nullptr) f(range, *whole);
+    else storage_.for_each_piece(range, f);
+  }
   void offer_ranges(node_id b) {
     unite(read_ranges_);
     unite(written_ranges_);
-    for (const storage_range& range : read_ranges_)
-      storage_.for_each_piece(range, [&](const storage_range& piece, const last_access& last) {
+    find_whole(read_ranges_, whole_reads_);
+    find_whole(written_ranges_, whole_writes_);
+    for (std::size_t i = 0; i < read_ranges_.size(); ++i)
+      for_each_piece(read_ranges_[i], whole_reads_[i], [&](const storage_range& piece, const last_access& last) {
         offer(last.writer, b, {rule::read_after_write, piece.first});
       });
-    for (const storage_range& range : written_ranges_) {
+    for (std::size_t i = 0; i < written_ranges_.size(); ++i) {
+      const storage_range& range = written_ranges_[i];
       met_.clear();
       range_readers_.for_each_overlap(range, [&](const storage_range& read, node_id op) {
         offer(op, b, {rule::write_after_read, read.first});
@@ -182,7 +197,7 @@ class hazard_rules {
       // Whoever read of a piece waits for its writer already.
       std::size_t next = 0;
       std::uint64_t read_up_to = 0;
-      storage_.for_each_piece(range, [&](const storage_range& piece, const last_access& last) {
+      for_each_piece(range, whole_writes_[i], [&](const storage_range& piece, const last_access& last) {
         for (; next < met_.size() && met_[next].first < piece.end; ++next)
           read_up_to = (std::max)(read_up_to, met_[next].end);
         offer_readers(last, b, piece.first);
@@ -195,18 +210,27 @@ class hazard_rules {
     for (std::uint32_t r = last.readers; r != no_id; r = readers_[r].next)
       offer(readers_[r].op, b, {rule::write_after_read, subject});
   }
-  void read_range(const storage_range& range, node_id b) {
-    if (last_access* const piece = storage_.whole_piece(range)) remember(*piece, b);
+  void read_range(const storage_range& range, last_access* whole, node_id b) {
+    if (whole != nullptr) remember(*whole, b);
     else range_readers_.insert(range, b);
   }
-  void write_range(const storage_range& range, node_id b) {
+  // What is looked up as a whole stays where it is: the ranges that an op writes do not overlap.
+  void write_range(const storage_range& range, last_access* whole, node_id b) {
+    if (whole != nullptr) {
+      release(whole->readers);
+      *whole = {b, no_id};
+    } else {
+      cut_range(range, b);
+    }
+    range_readers_.take_out(range);
+  }
+  void cut_range(const storage_range& range, node_id b) {
     storage_.write(range, b, [&](const storage_range& piece, std::uint32_t readers) {
       const bool covered = piece.first >= range.first && piece.end <= range.end;
       for (std::uint32_t r = readers; r != no_id && !covered; r = readers_[r].next)
         range_readers_.insert(piece, readers_[r].op);  // they read what is left of it, too
       release(readers);
     });
-    range_readers_.take_out(range);
   }
   void offer(node_id a, node_id b, reason why) {
     if (a == no_id || offered_[a] == b) return;
@@ -247,6 +271,7 @@ class hazard_rules {
   storage_map storage_;
   range_readers range_readers_;
   std::pmr::vector<storage_range> read_ranges_, written_ranges_;  // of the op at hand
+  std::pmr::vector<last_access*> whole_reads_, whole_writes_;     // their pieces, where each is just one
   std::pmr::vector<storage_range> met_;                           // reads that a write overlaps
   std::optional<storage_range> bad_range_;
   std::pmr::vector<last_access> variables_;

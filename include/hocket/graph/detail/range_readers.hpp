@@ -13,33 +13,42 @@
 
 namespace hocket::inline HOCKET_ABI::graph::detail {
 
-// Which ops have read which bytes since these were written last. A read is one entry, however many others it overlaps.
-// The entries are a search tree by space and first byte, balanced by chance: a treap. Each knows how far those under it
-// reach, so that all entries which overlap a range are found without a look at the rest.
+// Which ops have read which bytes since these were written last. A range is one entry, however many others it overlaps,
+// with the list of the ops that read it. The entries are a search tree by space, first byte and end, balanced by
+// chance: a treap. Each knows how far those under it reach, so that all entries which overlap a range are found without
+// a look at the rest.
 //
 //   bytes      0....5....10...15       tree
-//   op 1       |---------|             op 2 [3, 9), reach 14
-//   op 2          |-----|                left:  op 1 [0, 10), reach 10
-//   op 3               |-----|           right: op 3 [8, 14), reach 14
+//   op 1       |---------|             [3, 9) op 2, reach 14
+//   op 2          |-----|                left:  [0, 10) ops 4, 1, reach 10
+//   op 3               |-----|           right: [8, 14) op 3, reach 14
+//   op 4       |---------|
 //
-// Invariants: entries are not empty; of a parent and its child the parent has the higher rank.
+// Invariants: entries are not empty, no two have the same range, and each has a reader; of a parent and its child the
+// parent has the higher rank.
 class range_readers {
  public:
-  explicit range_readers(std::pmr::memory_resource* memory) : entries_(memory), found_(memory) {}
+  explicit range_readers(std::pmr::memory_resource* memory) : entries_(memory), readers_(memory), found_(memory) {}
 
   // Complexity: O(log entries), as all that follow for each entry that they meet.
   void insert(const storage_range& range, node_id op) {
-    const std::uint32_t made = fresh(range, op);
-    std::uint32_t left, right;
-    split(root_, made, left, right);
-    root_ = join(join(left, made), right);
+    std::uint32_t i = find_same(range);
+    if (i == none) {
+      i = fresh(range);
+      std::uint32_t left, right;
+      split(root_, range, left, right);
+      root_ = join(join(left, i), right);
+    }
+    const std::uint32_t latest = entries_[i].readers;
+    if (latest == none || readers_[latest].op != op) entries_[i].readers = fresh_reader(op, latest);
   }
 
-  // f(range, op) for each entry that overlaps the range, by first byte.
+  // f(range, op) for each read that overlaps the range, by first byte; of one range the latest first.
   template <class F>
   void for_each_overlap(const storage_range& range, F&& f) {
     find(range);
-    for (const std::uint32_t i : found_) f(entries_[i].range, entries_[i].op);
+    for (const std::uint32_t i : found_)
+      for (std::uint32_t r = entries_[i].readers; r != none; r = readers_[r].next) f(entries_[i].range, readers_[r].op);
   }
 
   // Takes the bytes of the range out of all entries.
@@ -47,9 +56,15 @@ class range_readers {
     find(range);
     for (const std::uint32_t i : found_) {
       const entry old = entries_[i];
-      erase(i);
-      if (old.range.first < range.first) insert({range.space, old.range.first, range.first}, old.op);
-      if (old.range.end > range.end) insert({range.space, range.end, old.range.end}, old.op);
+      root_ = without(root_, i);
+      entries_[i].left = std::exchange(free_, i);
+      for (std::uint32_t r = old.readers; r != none;) {
+        const reader gone = readers_[r];
+        readers_[r].next = std::exchange(free_reader_, r);
+        r = gone.next;
+        if (old.range.first < range.first) insert({range.space, old.range.first, range.first}, gone.op);
+        if (old.range.end > range.end) insert({range.space, range.end, old.range.end}, gone.op);
+      }
     }
   }
 
@@ -63,22 +78,27 @@ class range_readers {
   struct entry {
     storage_range range;
     place reach;  // the greatest end of this entry and those under it
-    node_id op;
+    std::uint32_t readers;
     std::uint32_t rank;
     std::uint32_t left;
     std::uint32_t right;
   };
 
+  struct reader {
+    node_id op;
+    std::uint32_t next;
+  };
+
   [[nodiscard]] place first_of(std::uint32_t i) const noexcept {
     return {entries_[i].range.space, entries_[i].range.first};
   }
-  // Entries that begin at the same byte are in any order, but always in the same.
-  [[nodiscard]] bool before(std::uint32_t i, std::uint32_t k) const noexcept {
-    const place x = first_of(i), y = first_of(k);
-    return x != y ? x < y : i < k;
+  [[nodiscard]] std::uint32_t find_same(const storage_range& range) const noexcept {
+    std::uint32_t i = root_;
+    while (i != none && entries_[i].range != range)
+      i = range < entries_[i].range ? entries_[i].left : entries_[i].right;
+    return i;
   }
-
-  [[nodiscard]] std::uint32_t fresh(const storage_range& range, node_id op) {
+  [[nodiscard]] std::uint32_t fresh(const storage_range& range) {
     std::uint32_t made = free_;
     if (made == none) {
       HOCKET_ASSERT(entries_.size() < none);
@@ -88,7 +108,19 @@ class range_readers {
       free_ = entries_[made].left;
     }
     random_ = random_ * 1664525u + 1013904223u;  // equal programs make equal trees
-    entries_[made] = {range, {range.space, range.end}, op, random_, none, none};
+    entries_[made] = {range, {range.space, range.end}, none, random_, none, none};
+    return made;
+  }
+  [[nodiscard]] std::uint32_t fresh_reader(node_id op, std::uint32_t next) {
+    std::uint32_t made = free_reader_;
+    if (made == none) {
+      HOCKET_ASSERT(readers_.size() < none);
+      made = static_cast<std::uint32_t>(readers_.size());
+      readers_.push_back({});
+    } else {
+      free_reader_ = readers_[made].next;
+    }
+    readers_[made] = {op, next};
     return made;
   }
   void update(std::uint32_t i) noexcept {
@@ -97,16 +129,16 @@ class range_readers {
     if (x.left != none) x.reach = (std::max)(x.reach, entries_[x.left].reach);
     if (x.right != none) x.reach = (std::max)(x.reach, entries_[x.right].reach);
   }
-  // Those of a tree that come before an entry, and those that come after it.
-  void split(std::uint32_t tree, std::uint32_t at, std::uint32_t& left, std::uint32_t& right) noexcept {
+  // Those of a tree that come before a range that is not in it, and those that come after it.
+  void split(std::uint32_t tree, const storage_range& range, std::uint32_t& left, std::uint32_t& right) noexcept {
     if (tree == none) {
       left = right = none;
-    } else if (before(tree, at)) {
-      split(entries_[tree].right, at, entries_[tree].right, right);
+    } else if (entries_[tree].range < range) {
+      split(entries_[tree].right, range, entries_[tree].right, right);
       left = tree;
       update(tree);
     } else {
-      split(entries_[tree].left, at, left, entries_[tree].left);
+      split(entries_[tree].left, range, left, entries_[tree].left);
       right = tree;
       update(tree);
     }
@@ -123,13 +155,9 @@ class range_readers {
     update(right);
     return right;
   }
-  void erase(std::uint32_t gone) noexcept {
-    root_ = without(root_, gone);
-    entries_[gone].left = std::exchange(free_, gone);
-  }
   [[nodiscard]] std::uint32_t without(std::uint32_t tree, std::uint32_t gone) noexcept {
     if (tree == gone) return join(entries_[tree].left, entries_[tree].right);
-    if (before(gone, tree)) entries_[tree].left = without(entries_[tree].left, gone);
+    if (entries_[gone].range < entries_[tree].range) entries_[tree].left = without(entries_[tree].left, gone);
     else entries_[tree].right = without(entries_[tree].right, gone);
     update(tree);
     return tree;
@@ -149,9 +177,11 @@ class range_readers {
   }
 
   std::pmr::vector<entry> entries_;
+  std::pmr::vector<reader> readers_;
   std::pmr::vector<std::uint32_t> found_;
   std::uint32_t root_ = none;
   std::uint32_t free_ = none;  // a list of entries that were given back, linked by left
+  std::uint32_t free_reader_ = none;
   std::uint32_t random_ = 1;
 };
 
