@@ -306,8 +306,8 @@ template <class Index, class G, class Policy>
 ///         errc::cycle for one against the program order that closes a cycle
 /// Complexity: linear in the reads and writes, plus the appends to the dag: with an index quadratic where ops share
 /// variables at random, and with dependencies<no_index>(host) linear for any program. Ranges of bytes, also those that
-/// all overlap in one buffer: O((ranges + edges before pruning) log ranges) time, O(ranges) memory. Barriers add at most
-/// one edge an op each way. Control edges against the program order, and those of the start-up rule, cost a
+/// all overlap in one buffer: O((ranges + edges before pruning) log ranges) time, O(ranges) memory. Barriers add at
+/// most one edge an op each way. Control edges against the program order, and those of the start-up rule, cost a
 /// dag::add_edge each.
 ///
 ///     const auto deps = hocket::graph::dependencies(program);      // result<dependency_graph<>>

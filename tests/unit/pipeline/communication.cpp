@@ -165,11 +165,11 @@ std::string slurp(const std::string& name) {
   REQUIRE_FALSE(text.empty());
   return text;
 }
-const char* const lowered_files[] = {"torch__Interleaved1F1B__p4_v2_m8.comms.csv",
-                                     "torch__Interleaved1F1B__p4_v2_m10.comms.csv",
-                                     "torch__LoopedBFS__p4_v2_m8.comms.csv", "torch__ZBVZeroBubble__p4_v2_m8.comms.csv",
-                                     "torch__DualPipeV__p4_v2_m10.comms.csv", "torch__DualPipeV__p4_v2_m8.comms.csv",
-                                     "torch__Interleaved1F1B__p4_v4_m8.comms.csv"};
+const char* const lowered_files[] = {
+    "torch__Interleaved1F1B__p4_v2_m8.comms.csv", "torch__Interleaved1F1B__p4_v2_m10.comms.csv",
+    "torch__LoopedBFS__p4_v2_m8.comms.csv",       "torch__ZBVZeroBubble__p4_v2_m8.comms.csv",
+    "torch__DualPipeV__p4_v2_m10.comms.csv",      "torch__DualPipeV__p4_v2_m8.comms.csv",
+    "torch__Interleaved1F1B__p4_v4_m8.comms.csv"};
 
 template <class Plan>
 void agrees(const Plan& plan) {

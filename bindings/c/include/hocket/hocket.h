@@ -265,7 +265,8 @@ typedef struct hocket_mesh {
   uint32_t expert;
 } hocket_mesh;
 
-/* What all ranks of a job call that runs the schedule on a mesh (null: pipeline ranks alone), as CSV (docs/ranks.md). */
+/* What all ranks of a job call that runs the schedule on a mesh (null: pipeline ranks alone), as CSV (docs/ranks.md).
+ */
 HOCKET_C_API hocket_status hocket_schedule_program(const hocket_schedule* schedule, const hocket_mesh* mesh, char** csv,
                                                    hocket_error* error);
 
