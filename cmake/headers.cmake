@@ -64,6 +64,7 @@ set(HOCKET_HEADERS
   hocket/graph/detail/policy_members.hpp
   hocket/graph/detail/pooled_lists.hpp
   hocket/graph/detail/range_readers.hpp
+  hocket/graph/detail/reader_lists.hpp
   hocket/graph/detail/required_members.hpp
   hocket/graph/detail/reset_on_move.hpp
   hocket/graph/detail/storage_map.hpp

@@ -62,6 +62,7 @@ export extern "C++" {
 #include <hocket/launch/backends/host.hpp>
 #include <hocket/launch/bridges/pipeline.hpp>
 #include <hocket/launch/bridges/tiling.hpp>
+#include <hocket/pipeline/buffers.hpp>
 #include <hocket/ranks.hpp>
 #include <hocket/text.hpp>
 }

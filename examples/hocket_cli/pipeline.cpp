@@ -334,6 +334,11 @@ void add_lookahead(CLI::App& command, pipeline_options& o) {
       ->check(CLI::Range(0, 1024));
 }
 
+void add_pairing(CLI::App& command, pipeline_options& o) {
+  command.add_flag("--merge", o.merge, "An input gradient and the weight gradient after it become one backward");
+  command.add_flag("--overlap", o.overlap, "A forward and the backward after it become a pair that runs at once");
+}
+
 void add_unshard(CLI::App& command, pipeline_options& o) {
   command.add_option("--unshard", o.unshard, "Gather sharded weights, for at most N stages at a time (PyTorch: 3)")
       ->type_name("N")
@@ -356,8 +361,7 @@ void add_pipeline(CLI::App& app) {
   c->add_option("--offload", o.offload, "Move activations off the device and back N actions before their use")
       ->type_name("N")
       ->check(CLI::Range(1, 64));
-  c->add_flag("--merge", o.merge, "An input gradient with its weight gradient behind it becomes one backward");
-  c->add_flag("--overlap", o.overlap, "A forward with a backward behind it becomes a pair that runs at once");
+  add_pairing(*c, o);
   c->add_flag("--recompute", o.recompute, "Recompute activations before each backward");
   c->add_flag("--optimizer", o.optimizer, "End each rank with the optimizer");
   c->add_flag("--post-validation", o.post_validation, "and with the validation of its step");

@@ -198,8 +198,7 @@ void add_pipeline_buffers(CLI::App& group) {
   add_lookahead(*c, o.schedule);
   add_unshard(*c, o.schedule);
   c->add_flag("--reduce-grad", o.schedule.reduce_grad, "REDUCE_GRAD for each stage after its last backward");
-  c->add_flag("--merge", o.schedule.merge, "An input gradient with its weight gradient behind it becomes one backward");
-  c->add_flag("--overlap", o.schedule.overlap, "A forward with a backward behind it becomes a pair that runs at once");
+  add_pairing(*c, o.schedule);
   c->add_option("--pools", o.pools,
                 "Which receives share slots: stage-and-kind, kind or rank (all three, side by side)")
       ->check(CLI::IsMember({"stage-and-kind", "kind", "rank"}));

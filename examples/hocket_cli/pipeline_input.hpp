@@ -45,6 +45,8 @@ void add_schedule(CLI::App& command, pipeline_options& o);
 /// Adds `--lookahead N`, and `--unshard N`.
 void add_lookahead(CLI::App& command, pipeline_options& o);
 void add_unshard(CLI::App& command, pipeline_options& o);
+/// Adds `--merge` and `--overlap`.
+void add_pairing(CLI::App& command, pipeline_options& o);
 
 /// Calls use(schedule) with the schedule that the options name.
 template <class Use>

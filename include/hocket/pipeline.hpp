@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Pipeline schedules: in what order each rank runs its pieces. Start with pipeline/schedules/interleaved.hpp and
-// simulate.hpp.
+// simulate.hpp. Not here, since compilers pay for it: pipeline/buffers.hpp.
 #pragma once
 // First: a compiler prints the way that a header came above each of its sentences.
 #include <hocket/pipeline/schedule.hpp>
@@ -11,7 +11,6 @@
 #include <hocket/pipeline/action.hpp>
 #include <hocket/pipeline/any_schedule.hpp>
 #include <hocket/pipeline/bound.hpp>
-#include <hocket/pipeline/buffers.hpp>
 #include <hocket/pipeline/check.hpp>
 #include <hocket/pipeline/choose_groups.hpp>
 #include <hocket/pipeline/communication.hpp>
@@ -21,7 +20,6 @@
 #include <hocket/pipeline/passes.hpp>
 #include <hocket/pipeline/placement.hpp>
 #include <hocket/pipeline/rank_view.hpp>
-#include <hocket/pipeline/receive_buffers.hpp>
 #include <hocket/pipeline/run.hpp>
 #include <hocket/pipeline/run_memory.hpp>
 #include <hocket/pipeline/schedules/dual_pipe.hpp>

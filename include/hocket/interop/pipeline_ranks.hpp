@@ -87,15 +87,14 @@ class pipeline_rank_writer {
     events_ = 0;
     arrivals_.clear();
     gathered_.clear();
-    std::vector<action> list;
-    for (const action a : pipeline::stage_list(plan_, pipeline_rank)) list.push_back(a);
+    const std::span<const action> list = plan_.rank(pipeline_rank);
     for (std::size_t i = 0; i < list.size();) {
       std::size_t end = i + 1;
       if (!pipeline::is_transfer(list[i].kind())) {
         put(list[i]);
       } else {
         while (calls_.grouped && end < list.size() && pipeline::is_transfer(list[end].kind())) ++end;
-        transfer(std::span(list).subspan(i, end - i));
+        transfer(list.subspan(i, end - i));
       }
       i = end;
     }
@@ -173,11 +172,12 @@ class pipeline_rank_writer {
     await(gathered_, weights_of(a));
     for (std::uint32_t layer = 0; layer < calls_.layers; ++layer) {
       if (forward) call(ranks::op_kind::all_gather, context_, compute_stream);
+      if (forward) block();
+      call(ranks::op_kind::all_to_all, expert_, compute_stream);
       block();
+      call(ranks::op_kind::all_to_all, expert_, compute_stream);
+      if (!forward) block();
       if (!forward) call(ranks::op_kind::reduce_scatter, context_, compute_stream);
-      call(ranks::op_kind::all_to_all, expert_, compute_stream);
-      block();
-      call(ranks::op_kind::all_to_all, expert_, compute_stream);
     }
   }
   // Attention or the FFN, forward or backward.
@@ -287,18 +287,6 @@ class pipeline_rank_writer {
   std::map<std::uint64_t, std::uint32_t> gathered_;  // weights of a stage -> event
 };
 
-/// The lists of a schedule as they are.
-template <pipeline::schedule S>
-[[nodiscard]] result<pipeline::table_schedule> listed(const S& plan) {
-  std::vector<pipeline::stage_action> actions;
-  std::vector<std::uint32_t> ends;
-  for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
-    for (const pipeline::stage_action a : pipeline::stage_list(plan, r)) actions.push_back(a);
-    ends.push_back(static_cast<std::uint32_t>(actions.size()));
-  }
-  return pipeline::table_schedule::make(actions, ends);
-}
-
 /// Sizes within the limits, and their product: the ranks of the job.
 inline result<std::uint32_t> ranks_of_mesh(std::uint32_t pipeline_ranks, const rank_mesh& mesh) {
   const std::pair<std::string_view, std::uint32_t> sizes[] = {
@@ -310,16 +298,38 @@ inline result<std::uint32_t> ranks_of_mesh(std::uint32_t pipeline_ranks, const r
     return error{errc::indivisible, static_cast<std::int64_t>(replicas), mesh.expert}.with("context x data");
   const std::uint64_t lanes = replicas * mesh.tensor;
   if (lanes > ranks::max_ranks || lanes * pipeline_ranks > ranks::max_ranks)
-    return error{errc::limit_exceeded, static_cast<std::int64_t>((std::min)(lanes, std::uint64_t{1} << 40)),
+    return error{errc::limit_exceeded, static_cast<std::int64_t>(lanes),
                  ranks::max_ranks / (std::max)(pipeline_ranks, 1u)}
         .with("tensor x context x data");
   return static_cast<std::uint32_t>(lanes * pipeline_ranks);
+}
+
+/// Transfers have another rank at the far end, and can be numbered in 32 bits.
+inline result<void> check_transfers(const pipeline::table_schedule& plan) {
+  const std::uint32_t stages = plan.ranks() * plan.chunks();
+  const auto rank_at = [&](pipeline::stage_action a) {
+    return pipeline::rank_of(plan.placement(), plan.ranks(), a.stage(), a.direction());
+  };
+  for (std::uint32_t r = 0; r < plan.ranks(); ++r)
+    for (std::uint32_t i = 0; i < plan.size(r); ++i) {
+      const pipeline::stage_action a = plan.at(r, i);
+      if (!pipeline::is_transfer(a.kind())) continue;
+      if (!pipeline::has_far_end(a, stages) || rank_at(pipeline::far_end(a)) == r)
+        return error{errc::local_transfer, r, a.stage(), a.micro_batch(), i}.with("the transfer");
+    }
+  const std::uint64_t units = std::uint64_t{plan.micro_batches()} * plan.slices();
+  const std::uint64_t most = (std::uint64_t{1} << 31) / (std::uint64_t{stages} * plan.directions());
+  if (units > most)
+    return error{errc::limit_exceeded, static_cast<std::int64_t>(units), static_cast<std::int64_t>(most)}.with(
+        "micro-batches x slices of a table");
+  return {};
 }
 
 inline result<ranks::program> write_pipeline_ranks(const pipeline::table_schedule& plan, const rank_mesh& mesh,
                                                    const pipeline_calls& calls) {
   const auto count = ranks_of_mesh(plan.ranks(), mesh);
   if (!count) return count.error();
+  if (const auto ok = check_transfers(plan); !ok) return ok.error();
   std::uint64_t ops = 0;
   for (std::uint32_t r = 0; r < plan.ranks(); ++r) ops += plan.size(r);
   const std::uint32_t lanes = *count / plan.ranks();
@@ -344,7 +354,8 @@ inline result<ranks::program> write_pipeline_ranks(const pipeline::table_schedul
 /// @param plan   any schedule; one with transfers keeps its lists as they are, otherwise `calls.lowering` puts them in
 /// @param mesh   the other dimensions
 /// @return a program of plan.ranks() · tensor · context · data ranks. errc::out_of_range, errc::indivisible,
-///         errc::limit_exceeded for a mesh that cannot be, and the errors of `lower`
+///         errc::limit_exceeded for a mesh that cannot be, errc::local_transfer for one with no other rank at
+///         its far end, and the errors of `lower`
 /// Complexity: O(ranks of the job · actions · layers) time and memory.
 ///
 ///     const auto plan = hocket::pipeline::interleaved::make({.ranks = 4, .chunks = 2, .micro_batches = 8}).value();
@@ -353,7 +364,8 @@ inline result<ranks::program> write_pipeline_ranks(const pipeline::table_schedul
 template <pipeline::schedule S>
 [[nodiscard]] result<ranks::program> ranks_of_pipeline(const S& plan, const rank_mesh& mesh,
                                                        const pipeline_calls& calls = {}) {
-  const auto lists = pipeline::has_transfers(plan) ? detail::listed(plan) : pipeline::lower(plan, calls.lowering);
+  const auto lists =
+      pipeline::has_transfers(plan) ? pipeline::table_schedule::make_copy(plan) : pipeline::lower(plan, calls.lowering);
   if (!lists) return lists.error();
   return detail::write_pipeline_ranks(*lists, mesh, calls);
 }

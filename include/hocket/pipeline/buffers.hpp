@@ -195,8 +195,8 @@ template <schedule S>
   return detail::receive_assignment<S>(lists, with, memory)();
 }
 
-/// Whether an assignment holds, whoever made it: a ring of buffers, another tool's pool, one that `assign_receives`
-/// made for lists that were changed since. Each receive must have a slot of its rank's pools that is large enough, and
+/// Whether an assignment holds: one of `assign_receives`, also for lists that were changed since, a ring of buffers, or
+/// another tool's pool. Each receive must have a slot of its rank's pools that is large enough, and
 /// that nothing is read from after it is posted; and it must wait for the last use of what was there.
 /// @param chosen  one entry for each receive, in the order of the lists; last_use, bytes, least_bytes and peak_step are
 ///                not looked at

@@ -71,7 +71,7 @@ class checker {
     explanation(r).tell(out_.cycle);
     return true;
   }
-  /// Whether some rank can have more calls ready at once than slots.
+  /// Whether some rank can have more calls ready at once than slots; and the number of slots that is enough.
   [[nodiscard]] bool is_scarce() {
     std::pmr::vector<bool> judged(set_.job.list_count(), false, set_.memory);
     for (std::uint32_t r = 0; r < set_.job.ranks(); ++r) {

@@ -3,6 +3,7 @@
 // with random times whose slots are poisoned, and all colourings of small pools.
 #include <hocket/core/message.hpp>
 #include <hocket/pipeline.hpp>
+#include <hocket/pipeline/buffers.hpp>
 #include <hocket/text/schedule_csv.hpp>
 
 #include <algorithm>

@@ -146,6 +146,20 @@ TEST_CASE("ranks: transfers that were moved hang where pipeline says so", "[rank
   }
 }
 
+TEST_CASE("ranks: transfers without another rank are refused", "[ranks][pipelines]") {
+  using pipeline::action_kind;
+  const pipeline::stage_action all[] = {{action_kind::recv_forward, 0, 0},
+                                        {action_kind::forward, 0, 0},
+                                        {action_kind::backward, 0, 0},
+                                        {action_kind::forward, 1, 0},
+                                        {action_kind::backward, 1, 0}};
+  const std::uint32_t ends[] = {3, 5};
+  const auto job = interop::ranks_of_pipeline(pipeline::table_schedule::make(all, ends).value(), {});
+  REQUIRE_FALSE(job);
+  CHECK(message(job.error()) ==
+        "rank 0, step 0: the transfer of stage 0, micro-batch 0 has no other rank at its far end");
+}
+
 TEST_CASE("ranks: a mesh that cannot be is refused", "[ranks][pipelines]") {
   const auto plan = named("1f1b", 4);
   const auto sentence = [&](const interop::rank_mesh& mesh) {

@@ -3,6 +3,7 @@
 #include <hocket/core/ids.hpp>
 #include <hocket/graph/dependency_options.hpp>
 #include <hocket/graph/detail/range_readers.hpp>
+#include <hocket/graph/detail/reader_lists.hpp>
 #include <hocket/graph/detail/storage_map.hpp>
 #include <hocket/graph/detail/variable_table.hpp>
 #include <hocket/graph/op_kind.hpp>
@@ -119,10 +120,10 @@ class hazard_rules {
   void done(node_id b) {
     for (const std::uint32_t v : reads_) {
       last_access& var = variables_[v];
-      if (var.readers == no_id || readers_[var.readers].op != b) remember(var, b);
+      var.readers = readers_.push(var.readers, b);
     }
     for (const std::uint32_t v : writes_) {
-      release(variables_[v].readers);
+      readers_.release(variables_[v].readers);
       variables_[v] = {b, no_id};
     }
     for (std::size_t i = 0; i < read_ranges_.size(); ++i) read_range(read_ranges_[i], whole_reads_[i], b);
@@ -138,11 +139,6 @@ class hazard_rules {
   }
 
  private:
-  struct reader {
-    node_id op;
-    std::uint32_t next;
-  };
-
   template <class V>
   std::uint32_t slot(const V& v) {
     const std::uint32_t s = table_.slot(v);
@@ -207,17 +203,16 @@ class hazard_rules {
     }
   }
   void offer_readers(const last_access& last, node_id b, std::uint64_t subject) {
-    for (std::uint32_t r = last.readers; r != no_id; r = readers_[r].next)
-      offer(readers_[r].op, b, {rule::write_after_read, subject});
+    readers_.for_each(last.readers, [&](node_id op) { offer(op, b, {rule::write_after_read, subject}); });
   }
   void read_range(const storage_range& range, last_access* whole, node_id b) {
-    if (whole != nullptr) remember(*whole, b);
+    if (whole != nullptr) whole->readers = readers_.push(whole->readers, b);
     else range_readers_.insert(range, b);
   }
   // What is looked up as a whole stays where it is: the ranges that an op writes do not overlap.
   void write_range(const storage_range& range, last_access* whole, node_id b) {
     if (whole != nullptr) {
-      release(whole->readers);
+      readers_.release(whole->readers);
       *whole = {b, no_id};
     } else {
       cut_range(range, b);
@@ -227,9 +222,9 @@ class hazard_rules {
   void cut_range(const storage_range& range, node_id b) {
     storage_.write(range, b, [&](const storage_range& piece, std::uint32_t readers) {
       const bool covered = piece.first >= range.first && piece.end <= range.end;
-      for (std::uint32_t r = readers; r != no_id && !covered; r = readers_[r].next)
-        range_readers_.insert(piece, readers_[r].op);  // they read what is left of it, too
-      release(readers);
+      if (!covered)  // they read what is left of it, too
+        readers_.for_each(readers, [&](node_id op) { range_readers_.insert(piece, op); });
+      readers_.release(readers);
     });
   }
   void offer(node_id a, node_id b, reason why) {
@@ -246,25 +241,6 @@ class hazard_rules {
                                                   : rule::collective;
     return {why, used.id};
   }
-  void remember(last_access& var, node_id b) {
-    std::uint32_t r = free_;
-    if (r == no_id) {
-      HOCKET_ASSERT(readers_.size() < no_id);
-      r = static_cast<std::uint32_t>(readers_.size());
-      readers_.push_back({});
-    } else {
-      free_ = readers_[r].next;
-    }
-    readers_[r] = {b, var.readers};
-    var.readers = r;
-  }
-  // Gives back the list from r on.
-  void release(std::uint32_t r) noexcept {
-    while (r != no_id) {
-      const std::uint32_t next = std::exchange(readers_[r].next, free_);
-      free_ = std::exchange(r, next);
-    }
-  }
 
   dependency_options options_;
   variable_table table_, resources_;
@@ -275,8 +251,7 @@ class hazard_rules {
   std::pmr::vector<storage_range> met_;                           // reads that a write overlaps
   std::optional<storage_range> bad_range_;
   std::pmr::vector<last_access> variables_;
-  std::pmr::vector<reader> readers_;
-  std::uint32_t free_ = no_id;
+  reader_lists readers_;
   std::pmr::vector<std::uint32_t> reads_, writes_, used_;  // of the op at hand
   std::pmr::vector<node_id> last_user_;                    // per resource
   std::pmr::vector<node_id> controls_;

@@ -2,6 +2,7 @@
 #pragma once
 #include <hocket/config.hpp>
 #include <hocket/core/ids.hpp>
+#include <hocket/graph/detail/reader_lists.hpp>
 #include <hocket/graph/storage_range.hpp>
 
 #include <algorithm>
@@ -39,8 +40,7 @@ class range_readers {
       split(root_, range, left, right);
       root_ = join(join(left, i), right);
     }
-    const std::uint32_t latest = entries_[i].readers;
-    if (latest == none || readers_[latest].op != op) entries_[i].readers = fresh_reader(op, latest);
+    entries_[i].readers = readers_.push(entries_[i].readers, op);
   }
 
   // f(range, op) for each read that overlaps the range, by first byte; of one range the latest first.
@@ -48,7 +48,7 @@ class range_readers {
   void for_each_overlap(const storage_range& range, F&& f) {
     find(range);
     for (const std::uint32_t i : found_)
-      for (std::uint32_t r = entries_[i].readers; r != none; r = readers_[r].next) f(entries_[i].range, readers_[r].op);
+      readers_.for_each(entries_[i].readers, [&](node_id op) { f(entries_[i].range, op); });
   }
 
   // Takes the bytes of the range out of all entries.
@@ -58,18 +58,16 @@ class range_readers {
       const entry old = entries_[i];
       root_ = without(root_, i);
       entries_[i].left = std::exchange(free_, i);
-      for (std::uint32_t r = old.readers; r != none;) {
-        const reader gone = readers_[r];
-        readers_[r].next = std::exchange(free_reader_, r);
-        r = gone.next;
-        if (old.range.first < range.first) insert({range.space, old.range.first, range.first}, gone.op);
-        if (old.range.end > range.end) insert({range.space, range.end, old.range.end}, gone.op);
-      }
+      readers_.for_each(old.readers, [&](node_id op) {
+        if (old.range.first < range.first) insert({range.space, old.range.first, range.first}, op);
+        if (old.range.end > range.end) insert({range.space, range.end, old.range.end}, op);
+      });
+      readers_.release(old.readers);
     }
   }
 
  private:
-  static constexpr std::uint32_t none = 0xffffffffu;
+  static constexpr std::uint32_t none = no_id;
   struct place {
     std::uint64_t space;
     std::uint64_t byte;
@@ -82,11 +80,6 @@ class range_readers {
     std::uint32_t rank;
     std::uint32_t left;
     std::uint32_t right;
-  };
-
-  struct reader {
-    node_id op;
-    std::uint32_t next;
   };
 
   [[nodiscard]] place first_of(std::uint32_t i) const noexcept {
@@ -109,18 +102,6 @@ class range_readers {
     }
     random_ = random_ * 1664525u + 1013904223u;  // equal programs make equal trees
     entries_[made] = {range, {range.space, range.end}, none, random_, none, none};
-    return made;
-  }
-  [[nodiscard]] std::uint32_t fresh_reader(node_id op, std::uint32_t next) {
-    std::uint32_t made = free_reader_;
-    if (made == none) {
-      HOCKET_ASSERT(readers_.size() < none);
-      made = static_cast<std::uint32_t>(readers_.size());
-      readers_.push_back({});
-    } else {
-      free_reader_ = readers_[made].next;
-    }
-    readers_[made] = {op, next};
     return made;
   }
   void update(std::uint32_t i) noexcept {
@@ -177,11 +158,10 @@ class range_readers {
   }
 
   std::pmr::vector<entry> entries_;
-  std::pmr::vector<reader> readers_;
+  reader_lists readers_;
   std::pmr::vector<std::uint32_t> found_;
   std::uint32_t root_ = none;
   std::uint32_t free_ = none;  // a list of entries that were given back, linked by left
-  std::uint32_t free_reader_ = none;
   std::uint32_t random_ = 1;
 };
 
