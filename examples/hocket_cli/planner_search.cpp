@@ -71,8 +71,10 @@ cost::machine read_rates(const json_object& v) {
   return m;
 }
 
-/// @param machine  what --machine says, in place of the file's; empty: nothing
-question read_cluster(const std::string& file, const std::string& machine) {
+/// @param machine   what --machine says, in place of the file's; empty: nothing
+/// @param training  its machine runs the step if the cluster's file names none
+question read_cluster(const std::string& file, const std::string& machine, const training_input& training,
+                      const std::string& training_file) {
   const nlohmann::json whole = read_json_file(file);
   const json_object v(
       whole, file, "",
@@ -82,7 +84,10 @@ question read_cluster(const std::string& file, const std::string& machine) {
   q.on.devices_per_node = v.integer_or("devices_per_node", 8, 1, std::int64_t{1} << 20);
   q.on.memory = read_memory(v);
   if (v.has("machine") && v.has("rates")) v.fail_at("rates", "and \"machine\" say the same: leave one out");
+  if (training.on && (v.has("machine") || v.has("rates")))
+    fail(training_file + ": \"machine\" has no meaning here: the rates are those of " + file);
   if (!machine.empty()) q.on.rates = read_machine(machine_of_option(machine), machine, "").rates;
+  else if (training.on) q.on.rates = training.on->rates;
   else if (v.has("machine")) q.on.rates = read_machine(v.at("machine"), file, "").rates;
   else q.on.rates = read_rates(v);
   if (!v.has("space")) return q;
@@ -403,8 +408,7 @@ std::string report_as_text(const planner::strategy_plan& report, double tokens, 
 void search(const options& o) {
   const model_input model = read_model(read_json_file(o.model), o.model);
   const training_input training = read_training(read_json_file(o.training), model.layers, o.training);
-  if (training.on) fail(o.training + ": \"machine\" has no meaning here: the rates are those of " + o.cluster);
-  const question q = read_cluster(o.cluster, o.machine);
+  const question q = read_cluster(o.cluster, o.machine, training, o.training);
   if (cost::product_flops(q.on.rates, training.step.precision) <= 0)
     fail(o.training + ": \"precision\" is " + std::string(to_string(training.step.precision)) +
          ", for which the machine has no rate");

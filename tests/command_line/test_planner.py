@@ -417,6 +417,8 @@ class Strategies(ToolTest):
         named = ask(training(), cluster(machine="h100_sxm"))
         self.assertEqual(named, ask(training(), cluster(), "--machine", "h100_sxm"))
         self.assertEqual(named, ask(training(), cluster(machine="a100_sxm_80"), "--machine", "h100_sxm"))
+        self.assertEqual(named, ask(training(machine="h100_sxm"), cluster()))
+        self.refused(*words(training(machine="h100_sxm"), cluster(machine="h100_sxm")), says="t.json: \"machine\" has no meaning here")
         # No strategy is faster than reading the experts' weights once in each of the three products of a pass.
         for x in named:
             experts = 48 * 128 * 3 * 2048 * 768 / x["ep"] / x["pp"]
