@@ -469,6 +469,7 @@ set(HOCKET_HUGGING_FACE_HEADERS
   hocket/interop/hugging_face_layers.hpp
   hocket/interop/layer_families.hpp
   hocket/interop/layer_fields.hpp
+  hocket/interop/projector_families.hpp
   hocket/interop/recent_families.hpp
   hocket/interop/uniform_families.hpp
 )

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <hocket/core/arithmetic.hpp>
 #include <hocket/core/message.hpp>
 #include <hocket/cost/model/layer_list.hpp>
 #include <hocket/interop/config_fields.hpp>
@@ -14,13 +15,13 @@
 
 /// Encoders of images and sound: the parts `vision_config` and `audio_config` of multimodal configs. Sizes follow the
 /// modules of transformers 5.24, what merges patches for the language model among them; a projector that the outer
-/// class adds is not theirs.
+/// class adds is in projector_families.hpp.
 namespace hocket::inline HOCKET_ABI::hugging_face {
 
-/// An encoder of a multimodal config. Its layers may go into a cost::encoder.
+/// An encoder of a multimodal config, or the projector after it. Its layers may go into a cost::encoder.
 struct encoder_reading {
-  std::string name;          ///< the config's field: "vision_config"
-  std::string architecture;  ///< the model_type of that part
+  std::string name;          ///< the config's field: "vision_config"; or "projector"
+  std::string architecture;  ///< the model_type of that part; of the whole for a projector
   cost::layer_list layers;
 };
 
@@ -59,15 +60,25 @@ inline std::int64_t side(fields& in, const char* name) {
 inline std::int64_t size_of_either(fields& in, const char* name, const char* other) {
   return in.has(name) || !in.has(other) ? in.size(name) : in.size(other);
 }
+/// Sizes multiplied; more than 2^40 is an error of the field that is named.
+inline std::int64_t product_of(fields& in, std::initializer_list<std::int64_t> sizes, const char* name) {
+  constexpr std::int64_t most = std::int64_t{1} << 40;
+  std::int64_t out = 1;
+  for (const std::int64_t each : sizes)
+    if (!checked_multiply(out, each, out) || out > most) return in.fail(error{errc::overflow, out, each}.with(name));
+  return out;
+}
 /// The product that makes a token of a patch, so many pictures deep.
 inline cost::projection patches(fields& in, std::int64_t hidden, bool bias, std::int64_t deep = 1) {
   const std::int64_t patch = side(in, "patch_size");
   const char* channels = in.has("in_channels") ? "in_channels" : in.has("in_chans") ? "in_chans" : "num_channels";
-  return {.input = in.size_or(channels, 3) * deep * patch * patch, .outputs = hidden, .bias = bias};
+  return {.input = product_of(in, {in.size_or(channels, 3), deep, patch, patch}, "patch_size"),
+          .outputs = hidden,
+          .bias = bias};
 }
 inline std::int64_t patches_of_picture(fields& in) {
   const std::int64_t across = side(in, "image_size") / side(in, "patch_size");
-  return across * across;
+  return product_of(in, {across, across}, "image_size");
 }
 /// Two products with a bias each, by way of an inner width.
 inline cost::layer_blocks two_products(std::int64_t input, std::int64_t inner, std::int64_t outputs, bool bias = true) {
@@ -108,46 +119,50 @@ inline void read_pixtral(fields& in, cost::layer_list& out) {
                       .ffn_bias = false},
                      in.size("num_hidden_layers"));
 }
+/// The width of the patches of a square together.
+inline std::int64_t width_of_square(fields& in, std::int64_t hidden) {
+  const std::int64_t side = in.size("spatial_merge_size");
+  return product_of(in, {side, side, hidden}, "spatial_merge_size");
+}
 /// What Qwen's encoders do at last: a norm, then two products on the patches of a square.
-inline void merge_squares(cost::layer_list& out, std::int64_t square, std::int64_t to, std::int64_t norm) {
-  const std::int64_t wide = square * out.sizes.hidden;
+inline void merge_squares(cost::layer_list& out, std::int64_t wide, std::int64_t to, std::int64_t norm) {
   out.sizes.final_norm = false;
   out.back.push_back(cost::table{norm});
   for (const cost::block& b : two_products(wide, wide, to)) out.back.push_back(b);
 }
 inline void read_qwen2_vision(fields& in, cost::layer_list& out) {
-  const std::int64_t h = out.sizes.hidden = in.size("embed_dim"), merge = in.size("spatial_merge_size");
+  const std::int64_t h = out.sizes.hidden = in.size("embed_dim");
+  const std::int64_t ffn = product_of(in, {in.size("mlp_ratio"), h}, "mlp_ratio");
   out.front = {patches(in, h, false, in.size("temporal_patch_size"))};
-  add_encoder_layers(in, out, {.heads = in.size("num_heads"), .ffn = in.size("mlp_ratio") * h}, in.size("depth"));
-  merge_squares(out, merge * merge, in.size("hidden_size"), 2 * h);
+  add_encoder_layers(in, out, {.heads = in.size("num_heads"), .ffn = ffn}, in.size("depth"));
+  merge_squares(out, width_of_square(in, h), in.size("hidden_size"), 2 * h);
 }
 inline void read_qwen2_5_vision(fields& in, cost::layer_list& out) {
-  const std::int64_t h = out.sizes.hidden = in.size("hidden_size"), merge = in.size("spatial_merge_size");
+  const std::int64_t h = out.sizes.hidden = in.size("hidden_size");
   out.front = {patches(in, h, false, in.size("temporal_patch_size"))};
   add_encoder_layers(
       in, out,
       {.heads = in.size("num_heads"), .ffn = in.size("intermediate_size"), .ffn_matrices = 3, .norm_weights = 1},
       in.size("depth"));
-  merge_squares(out, merge * merge, in.size("out_hidden_size"), h);
+  merge_squares(out, width_of_square(in, h), in.size("out_hidden_size"), h);
 }
 /// Qwen3 and later: learned positions. Qwen3 also merges the outputs of some layers inside.
 inline void read_qwen3_vision(fields& in, cost::layer_list& out) {
   const std::int64_t h = in.size("hidden_size");
-  const std::int64_t merge = in.size("spatial_merge_size");
-  const std::int64_t wide = merge * merge * h;
+  const std::int64_t wide = width_of_square(in, h);
   const std::int64_t to = in.size("out_hidden_size");
   out.sizes.hidden = h;
   out.sizes.positions = in.size("num_position_embeddings");
   out.front = {patches(in, h, true, in.size("temporal_patch_size"))};
   add_encoder_layers(in, out, {.heads = in.size("num_heads"), .ffn = in.size("intermediate_size")}, in.size("depth"));
-  merge_squares(out, merge * merge, to, 2 * h);
+  merge_squares(out, wide, to, 2 * h);
   const bool listed = in.has("deepstack_visual_indexes") && in.json().at("deepstack_visual_indexes").is_array();
   const std::size_t inside = listed ? in.json().at("deepstack_visual_indexes").size() : 0;
-  for (std::size_t at = 0; at < inside; ++at) merge_squares(out, merge * merge, to, 2 * wide);
+  for (std::size_t at = 0; at < inside; ++at) merge_squares(out, wide, to, 2 * wide);
 }
 inline void read_glm4v_vision(fields& in, cost::layer_list& out) {
   const std::int64_t h = out.sizes.hidden = in.size("hidden_size"), to = in.size("out_hidden_size"),
-                     merge = in.size("spatial_merge_size"), inner = in.size("intermediate_size");
+                     inner = in.size("intermediate_size");
   const bool bias = in.flag_or("attention_bias", false);
   out.sizes.positions = patches_of_picture(in);
   out.front = {patches(in, h, true, in.size("temporal_patch_size")), cost::norms{}};
@@ -160,7 +175,7 @@ inline void read_glm4v_vision(fields& in, cost::layer_list& out) {
                       .output_bias = false,
                       .ffn_bias = false},
                      in.size("depth"));
-  out.back = {cost::projection{.input = merge * merge * h, .outputs = to, .bias = true},
+  out.back = {cost::projection{.input = width_of_square(in, h), .outputs = to, .bias = true},
               cost::projection{.input = to, .outputs = to}, cost::table{2 * to},
               cost::projection{.input = to, .outputs = inner, .count = 2},
               cost::projection{.input = inner, .outputs = to}};
@@ -184,22 +199,21 @@ inline void read_internvl_vision(fields& in, cost::layer_list& out) {
 }
 inline void read_kimi_vision(fields& in, cost::layer_list& out) {
   const std::int64_t h = out.sizes.hidden = in.size("hidden_size");
-  out.sizes.positions = in.size("pos_emb_height") * in.size("pos_emb_width");
+  out.sizes.positions = product_of(in, {in.size("pos_emb_height"), in.size("pos_emb_width")}, "pos_emb_height");
   out.sizes.norm_weights = 2;
   out.front = {patches(in, h, true)};
   add_encoder_layers(in, out, {.heads = in.size("num_attention_heads"), .ffn = in.size("intermediate_size")},
                      in.size("num_hidden_layers"));
 }
 inline void read_inkling2_vision(fields& in, cost::layer_list& out) {
-  const std::int64_t h = out.sizes.hidden = in.size("hidden_size"), grid = in.size("posemb_grid_size"),
-                     merge = in.size("spatial_merge_size");
-  out.sizes.positions = grid * grid;
+  const std::int64_t h = out.sizes.hidden = in.size("hidden_size"), grid = in.size("posemb_grid_size");
+  out.sizes.positions = product_of(in, {grid, grid}, "posemb_grid_size");
   out.sizes.final_norm = false;
   out.front = {patches(in, h, false), cost::table{.elements = h, .count = 2}, cost::table{2 * h}};
   add_encoder_layers(in, out,
                      {.heads = in.size("num_attention_heads"), .ffn = in.size("intermediate_size"), .vectors = 2},
                      in.size("num_hidden_layers"));
-  out.back = two_products(merge * merge * h, in.size("projection_hidden_dim"), in.size("text_hidden_size"),
+  out.back = two_products(width_of_square(in, h), in.size("projection_hidden_dim"), in.size("text_hidden_size"),
                           in.flag_or("projector_bias", false));
 }
 /// Whisper: two convolutions over time, keys without a bias.
@@ -220,7 +234,8 @@ inline void read_whisper(fields& in, cost::layer_list& out) {
 }
 inline void read_inkling_audio(fields& in, cost::layer_list& out) {
   out.sizes.hidden = in.size("text_hidden_size");
-  out.front = {cost::table{.elements = out.sizes.hidden, .count = in.size("n_mel_bins") * in.size("mel_vocab_size")}};
+  out.front = {cost::table{.elements = out.sizes.hidden,
+                           .count = product_of(in, {in.size("n_mel_bins"), in.size("mel_vocab_size")}, "n_mel_bins")}};
 }
 
 /// A row: what the part calls itself, and how it is read.

@@ -4,6 +4,7 @@
 #include <hocket/interop/encoder_families.hpp>
 #include <hocket/interop/hugging_face.hpp>
 #include <hocket/interop/layer_families.hpp>
+#include <hocket/interop/projector_families.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -21,7 +22,7 @@ struct layer_reading {
   cost::layer_list layers;
   std::string architecture;  ///< the model_type, of the text model of a multimodal config
   std::vector<std::string> assumed;
-  std::vector<encoder_reading> encoders{};  ///< of a multimodal config: apart from `layers`
+  std::vector<encoder_reading> encoders{};  ///< of a multimodal config, then its projector: apart from `layers`
 };
 
 namespace detail {
@@ -55,7 +56,8 @@ inline result<std::string> type_of(const nlohmann::json& config) {
 }  // namespace detail
 
 /// Reads a config of any family that read_config or the table in layer_families.hpp knows; of a multimodal file the
-/// language model (`text_config`), and its encoders beside it as far as encoder_families.hpp knows them.
+/// language model (`text_config`), and apart from it the encoders and the projector that encoder_families.hpp and
+/// projector_families.hpp know.
 /// Errors: those of read_config. Complexity: O(layers x blocks).
 ///
 ///     auto r = hocket::hugging_face::read_layers(nlohmann::json::parse(text));
@@ -71,9 +73,10 @@ inline result<std::string> type_of(const nlohmann::json& config) {
     inner.erase("text_config");
     auto read = read_layers(inner);
     if (!read) return read;
-    read->assumed.push_back("text_config is the model: encoders are counted apart, projectors between them are not");
+    read->assumed.push_back("text_config is the model: encoders and projectors are counted apart");
     for (const char* part : {"vision_config", "audio_config"})
       detail::read_encoder(config, part, *type, read->encoders, read->assumed);
+    detail::read_projector(config, *type, read->layers.sizes.hidden, read->encoders, read->assumed);
     return read;
   }
   layer_reading out;

@@ -339,6 +339,46 @@ TEST_CASE("Laguna's heads may differ from layer to layer", "[hugging_face]") {
   CHECK(total_of(config) == -1);
 }
 
+TEST_CASE("projectors have the parameters that transformers counts", "[cost][hugging_face]") {
+  std::ifstream file(std::string(HOCKET_TEST_DATA) + "/cost/projectors.json");
+  const json all = json::parse(file);
+  std::set<std::string> seen;
+  for (const auto& [name, part] : all.items()) {
+    INFO(name);
+    json config = part.at("config");
+    json text = recorded().at("apertus, other").at("config");
+    text["hidden_size"] = config.at("text_config").at("hidden_size");
+    config["text_config"] = text;
+    const auto read = hocket::hugging_face::read_layers(config);
+    REQUIRE(read);
+    for (const auto& each : read->assumed) UNSCOPED_INFO(each);
+    REQUIRE(read->encoders.size() == 2);
+    CHECK(read->encoders.back().name == "projector");
+    CHECK(read->encoders.back().architecture == config.at("model_type"));
+    CHECK(cost::count_parameters(read->encoders.back().layers).value().total == part.at("total").get<std::int64_t>());
+    seen.insert(read->encoders.back().architecture);
+  }
+  for (const auto& family : hocket::hugging_face::detail::projector_families) {
+    INFO(family.type);
+    CHECK(seen.count(std::string(family.type)) == (family.read != nullptr ? 1 : 0));
+  }
+  json config = all.at("internvl, 0").at("config");
+  config["text_config"] = recorded().at("apertus, other").at("config");
+  config["downsample_ratio"] = 1e-9;
+  const auto no_side = hocket::hugging_face::read_layers(config);
+  CHECK(no_side->encoders.size() == 1);
+  CHECK(no_side->assumed.back().starts_with("the projector is not counted: "));
+  config["model_type"] = "some_pair";
+  const auto unknown = hocket::hugging_face::read_layers(config);
+  CHECK(unknown->encoders.size() == 1);
+  CHECK(unknown->assumed.back() == "the projector is not counted: unknown model_type \"some_pair\"");
+  config["vision_config"]["patch_size"] = 2'000'000'000;
+  config["vision_config"]["image_size"] = 2'000'000'000;
+  const auto wide = hocket::hugging_face::read_layers(config);
+  CHECK(wide->encoders.empty());
+  CHECK(wide->assumed.back().find("patch_size") != std::string::npos);
+}
+
 TEST_CASE("the language model of a multimodal config is read", "[cost][hugging_face]") {
   const json text = recorded().at("qwen3_5_moe_text, other").at("config");
   const json config{{"model_type", "qwen3_5_moe"},
@@ -349,7 +389,7 @@ TEST_CASE("the language model of a multimodal config is read", "[cost][hugging_f
   CHECK(read->architecture == "qwen3_5_moe_text");
   CHECK(cost::count_parameters(read->layers)->total == total_of(text));
   CHECK(std::any_of(read->assumed.begin(), read->assumed.end(), [](const std::string& each) {
-    return each == "text_config is the model: encoders are counted apart, projectors between them are not";
+    return each == "text_config is the model: encoders and projectors are counted apart";
   }));
   CHECK(read->encoders.empty());  // its patches are not given
   CHECK(read->assumed.back().starts_with("vision_config is not counted: "));
