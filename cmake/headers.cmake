@@ -220,8 +220,10 @@ set(HOCKET_HEADERS
   hocket/ranks/machines.hpp
   hocket/ranks/op.hpp
   hocket/ranks/program.hpp
+  hocket/ranks/recorded.hpp
   hocket/ranks/repair.hpp
   hocket/ranks/tell.hpp
+  hocket/ranks/tell_recorded.hpp
   hocket/testing/access_laws.hpp
   hocket/testing/backend_fault_laws.hpp
   hocket/testing/backend_laws.hpp
@@ -241,9 +243,9 @@ set(HOCKET_HEADERS
   hocket/text.hpp
   hocket/text/comparison_csv.hpp
   hocket/text/detail/csv_scanner.hpp
-  hocket/text/detail/idle_cells.hpp
   hocket/text/edges_csv.hpp
   hocket/text/graph_dot.hpp
+  hocket/text/idle_cells.hpp
   hocket/text/ops_csv.hpp
   hocket/text/ops_table.hpp
   hocket/text/ranks_csv.hpp
@@ -465,6 +467,7 @@ set(HOCKET_HUGGING_FACE_HEADERS
   hocket/interop/files/report_text.hpp
   hocket/interop/files/tiling_file.hpp
   hocket/interop/files/training_file.hpp
+  hocket/interop/flight_recorder.hpp
   hocket/interop/hugging_face.hpp
   hocket/interop/hugging_face_layers.hpp
   hocket/interop/layer_families.hpp

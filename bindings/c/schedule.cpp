@@ -135,7 +135,7 @@ hocket_status hocket_schedule_csv(const hocket_schedule* schedule, char** text, 
     return schedule->plan.visit([&](const auto& plan) {
       std::uint64_t cells = 0;  // with the idle ones, some p^2
       for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
-        const auto idle = hocket::text::detail::idle_cells_of(plan, r);
+        const auto idle = hocket::text::idle_cells_of(plan, r);
         cells += plan.size(r);
         for (std::uint32_t i = 0; i < plan.size(r); ++i) cells += idle.before(i);
       }

@@ -71,6 +71,7 @@ void add_pipeline_ranks(CLI::App& group);
 void add_pipeline_compare(CLI::App& group);
 void add_tiling(CLI::App& app);
 void add_ranks(CLI::App& app);
+void add_ranks_hang(CLI::App& group);
 void add_cost(CLI::App& app);
 void add_planner(CLI::App& app);
 void add_plan(CLI::App& app);

@@ -345,39 +345,8 @@ void add_input(CLI::App& command, options& o) {
   input->require_option(1);
 }
 
-}  // namespace
-
-void add_graph(CLI::App& app) {
-  CLI::App* commands =
-      app.add_subcommand("graph", "Which op must run before which, and which edges are worth an event");
-  commands->require_subcommand(1);
-  commands->footer(ops_columns);
-  const auto o = std::make_shared<options>();
-
-  CLI::App* command = commands->add_subcommand("prune", "Keep the edges that no others imply: CSV source,target");
-  add_input(*command, *o);
-  command
-      ->add_option(
-          "--index", o->index,
-          "How reachability is held: auto is persistent; dense: bit rows, for comparison; none: reduction only")
-      ->check(CLI::IsMember({"auto", "dense", "persistent", "none"}))
-      ->capture_default_str();
-  add_out(*command, o->out);
-  command->callback([o] { prune(*o); });
-
-  command = commands->add_subcommand("sync", "The fewest stream waits: CSV recorder,waiter,record_stream,wait_stream");
-  command->add_option("--ops", o->ops, ops_help)->type_name("FILE")->required();
-  CLI::Option* const streams = command->add_option("--streams", o->streams, "Assign the ops to this many streams first")
-                                   ->check(CLI::Range(1u, hocket::stream_limit));
-  command->add_option("--assigned", o->assigned, "Write the program with these streams, an ops CSV, into FILE")
-      ->type_name("FILE")
-      ->check(has_folder)
-      ->needs(streams);
-  add_rules(*command, *o);
-  add_out(*command, o->out);
-  command->callback([o] { sync(*o); });
-
-  command = commands->add_subcommand(
+void add_order(CLI::App& commands, const std::shared_ptr<options>& o) {
+  CLI::App* const command = commands.add_subcommand(
       "order", "In which order to issue the ops, and on which streams: CSV position,op,stream,start_us");
   command->add_option("--ops", o->ops, ops_help)->type_name("FILE")->required();
   command->add_option("--streams", o->streams, "How many streams there are")
@@ -412,14 +381,9 @@ void add_graph(CLI::App& app) {
     if (rules->count() == 0) o->rules = "ordered";
     order(*o);
   });
-
-  command = commands->add_subcommand("reaches", "Which pairs are ordered: CSV source,target,reaches");
-  add_input(*command, *o);
-  command->add_option("--pairs", o->pairs, "Pairs CSV: source,target")->type_name("FILE")->required();
-  add_out(*command, o->out);
-  command->callback([o] { reaches(*o); });
-
-  command = commands->add_subcommand(
+}
+void add_compare(CLI::App& commands, const std::shared_ptr<options>& o) {
+  CLI::App* const command = commands.add_subcommand(
       "compare",
       "The first differences between our kept edges and a host's own: CSV difference,source,target,path_in,path");
   command->footer(
@@ -437,6 +401,49 @@ void add_graph(CLI::App& app) {
       ->capture_default_str();
   add_out(*command, o->out);
   command->callback([o] { compare(*o); });
+}
+
+}  // namespace
+
+void add_graph(CLI::App& app) {
+  CLI::App* commands =
+      app.add_subcommand("graph", "Which op must run before which, and which edges are worth an event");
+  commands->require_subcommand(1);
+  commands->footer(ops_columns);
+  const auto o = std::make_shared<options>();
+
+  CLI::App* command = commands->add_subcommand("prune", "Keep the edges that no others imply: CSV source,target");
+  add_input(*command, *o);
+  command
+      ->add_option(
+          "--index", o->index,
+          "How reachability is held: auto is persistent; dense: bit rows, for comparison; none: reduction only")
+      ->check(CLI::IsMember({"auto", "dense", "persistent", "none"}))
+      ->capture_default_str();
+  add_out(*command, o->out);
+  command->callback([o] { prune(*o); });
+
+  command = commands->add_subcommand("sync", "The fewest stream waits: CSV recorder,waiter,record_stream,wait_stream");
+  command->add_option("--ops", o->ops, ops_help)->type_name("FILE")->required();
+  CLI::Option* const streams = command->add_option("--streams", o->streams, "Assign the ops to this many streams first")
+                                   ->check(CLI::Range(1u, hocket::stream_limit));
+  command->add_option("--assigned", o->assigned, "Write the program with these streams, an ops CSV, into FILE")
+      ->type_name("FILE")
+      ->check(has_folder)
+      ->needs(streams);
+  add_rules(*command, *o);
+  add_out(*command, o->out);
+  command->callback([o] { sync(*o); });
+
+  add_order(*commands, o);
+
+  command = commands->add_subcommand("reaches", "Which pairs are ordered: CSV source,target,reaches");
+  add_input(*command, *o);
+  command->add_option("--pairs", o->pairs, "Pairs CSV: source,target")->type_name("FILE")->required();
+  add_out(*command, o->out);
+  command->callback([o] { reaches(*o); });
+
+  add_compare(*commands, o);
 }
 
 }  // namespace hocket_cli

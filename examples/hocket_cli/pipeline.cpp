@@ -172,7 +172,7 @@ void write_list(const options& o, const Plan& plan, bool reduce_grad) {
   if (!as_json) {  // the idle cells of p ranks are some p^2
     std::uint64_t idle = 0;
     for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
-      const auto cells = hocket::text::detail::idle_cells_of(plan, r);
+      const auto cells = hocket::text::idle_cells_of(plan, r);
       for (std::uint32_t i = 0; i < plan.size(r); ++i) idle += cells.before(i);
     }
     if (idle > most_listed)

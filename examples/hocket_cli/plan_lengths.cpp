@@ -35,7 +35,7 @@ planner::micro_batch_times times_of(const plan_input& in, const step_plan& p, co
     auto& stages = known[batches[j]];
     if (stages.empty()) {
       one.training = value_or_fail(cost::training_of(list, in.training, batches[j]), "--lengths");
-      if (const auto told = cost::detail::check_packing(list, one.training); !told) fail("--lengths", told.error());
+      if (const auto told = cost::check_packing(list, one.training); !told) fail("--lengths", told.error());
       stages = value_or_fail(planner::times_of_stages(one, layers), in.file);
     }
     const auto nanoseconds = [](hocket::seconds time) {

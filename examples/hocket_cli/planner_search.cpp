@@ -334,7 +334,7 @@ compared_layout compare_with(const options& o, planner::strategy_problem& proble
   cost = value_or_fail(planner::price_of_strategy(problem, out.layout.of), o.compare);
   problem.compared = cost.step;
   cost.step = std::chrono::nanoseconds(std::llround(plan.step->step_time().count() * 1e9));
-  cost.memory = planner::detail::bytes_up(plan.fullest().peak.total_bytes());
+  cost.memory = planner::bytes_up(plan.fullest().peak.total_bytes());
   out.fits = plan.fits(q.memory);
   return out;
 }

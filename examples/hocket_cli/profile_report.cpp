@@ -74,7 +74,7 @@ void put_operators(std::string& out, const ascend::profile& p, const profile_que
   for (const bool communicates : {false, true}) {
     nanoseconds sum{};
     for (const auto& t : totals)
-      if (t.communicates == communicates) sum = ascend::detail::capped_sum(sum, t.total);
+      if (t.communicates == communicates) sum = ascend::capped_sum(sum, t.total);
     if (sum.count() == 0) continue;
     out += communicates ? "\ncollectives that took most:\n" : "\nops that took most (of all ops' time):\n";
     std::int64_t shown = 0;
@@ -167,7 +167,7 @@ void put_tables(std::string& out, const ascend::profile& p, const profile_questi
   if (!p.totals.empty()) {
     std::vector<ascend::op_total> totals = p.totals;
     nanoseconds sum{};
-    for (const auto& t : totals) sum = ascend::detail::capped_sum(sum, t.total);
+    for (const auto& t : totals) sum = ascend::capped_sum(sum, t.total);
     std::sort(totals.begin(), totals.end(), [](const auto& a, const auto& b) {
       return a.total != b.total ? a.total > b.total : a.type + a.name < b.type + b.name;
     });
@@ -217,7 +217,7 @@ std::vector<ascend::rank_link> links_of(const ascend::profile& p) {
     sum.to = l.to;
     sum.transport = l.transport;
     sum.size = capped_sum(sum.size, l.size);
-    sum.transit = ascend::detail::capped_sum(sum.transit, l.transit);
+    sum.transit = ascend::capped_sum(sum.transit, l.transit);
   }
   std::vector<ascend::rank_link> out;
   for (auto& [key, sum] : sums) out.push_back(std::move(sum));
@@ -297,7 +297,7 @@ std::string profile_as_text(const ascend::profile& p, const std::optional<profil
     nanoseconds undecided{};
     for (const auto& b : steps) {
       put_step(out, b);
-      undecided = ascend::detail::capped_sum(undecided, b.of(kernel_phase::forward_or_recomputed));
+      undecided = ascend::capped_sum(undecided, b.of(kernel_phase::forward_or_recomputed));
     }
     if (undecided.count() > 0)
       out += "# forward or recomputed: an op and its copy have the same scope; --ir DUMP tells them apart\n";

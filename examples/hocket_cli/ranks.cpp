@@ -157,6 +157,7 @@ void add_ranks(CLI::App& app) {
   add("check", "Safe, mismatch, hangs, may hang: with who waits for whom", check_ranks);
   add("repair", "Waits, groups or moves of calls that make a program safe, checked again", repair_ranks);
 
+  add_ranks_hang(*parent);
   auto list = std::make_shared<ranks_options>();
   CLI::App* machines = parent->add_subcommand("machines", "The rules of each machine, with their sources, as CSV");
   add_out(*machines, list->out);

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """hocket ranks: verdicts and witnesses of programs of public threads, and what is wrong with a file."""
 import json
+import pickle
+import subprocess
 import sys
 
 from harness import ROOT, ToolTest, hocket, main
@@ -9,6 +11,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 import deadlock_page  # noqa: E402
 
 DEADLOCKS = ROOT / "examples/deadlocks"
+RECORDS = ROOT / "examples/hangs"
 
 
 class Check(ToolTest):
@@ -76,6 +79,92 @@ class Check(ToolTest):
                 self.assertEqual(done.code, 1)
                 self.assertIn(sentence, done.err)
         self.assertEqual(hocket("ranks", "check", DEADLOCKS / "nccl-574.csv", "--machine", "nccl9").code, 2)
+
+
+class Hang(ToolTest):
+    """Dumps of PyTorch's Flight Recorder, recorded over Gloo (examples/hangs), and in the form that NCCL's have."""
+
+    def why(self, *files):
+        done = hocket("ranks", "hang", *files, "--json")
+        answer = json.loads(done.text)
+        self.assertEqual(hocket("ranks", "hang", *files).text, answer["told"])
+        self.assertEqual(done.code, 0 if answer["why"] == "nothing open" else 1)
+        return answer
+
+    def test_jobs_over_gloo(self):
+        answer = self.why(RECORDS / "skips")
+        self.assertEqual((answer["why"], answer["absent"], answer["waiting"]), ("never comes", [2], [0, 1, 3]))
+        self.assertEqual((answer["calls"][0]["call"], answer["calls"][0]["group"]), ("all_gather", "dp"))
+        # Nothing that is left says that rank 2 is a member of dp, for Gloo writes no members.
+        cut = self.why(RECORDS / "cut")
+        self.assertEqual((cut["why"], cut["perhaps"], cut["waiting"]), ("all came", [2], [0, 1, 3]))
+        for path in (RECORDS / "cut").iterdir():
+            record = json.loads(path.read_text())
+            record["pg_config"] = {"3": {"name": "3", "desc": "dp", "ranks": "[0, 1, 2, 3]"}}
+            self.file(path.name, json.dumps(record))
+        self.assertEqual(self.why(*self.folder.glob("gloo_rank_*.json"))["absent"], [2])
+        crossed = self.why(RECORDS / "crossed")
+        self.assertEqual(crossed["why"], "cycle")
+        self.assertEqual({(c["rank"], c["group"]) for c in crossed["calls"]}, {(2, "tp1"), (3, "dp")})
+        kinds = self.why(RECORDS / "kinds")
+        self.assertEqual((kinds["why"], {c["call"] for c in kinds["calls"]}), ("mismatch", {"all_reduce", "broadcast"}))
+        self.assertEqual(self.why(RECORDS / "ends")["why"], "nothing open")
+        some = [RECORDS / "skips" / f"gloo_rank_{r}.json" for r in (3, 0, 1)]
+        self.assertEqual((self.why(*some)["why"], self.why(*some)["perhaps"]), ("all came", []))
+
+    def dump(self, rank, *entries, members="[2, 5]", first=0):
+        made = []
+        for i, (kind, number, state, *more) in enumerate(entries):
+            made.append({"record_id": first + i, "process_group": ["7", "pipe"], "collective_seq_id": number, "p2p_seq_id": 1,
+                         "profiling_name": f"nccl:{kind}", "time_created_ns": 10**18 + i, "input_sizes": [[4, 2]],
+                         "input_dtypes": ["Half"], "output_sizes": [[8]], "state": state, "retired": state == "completed",
+                         "is_p2p": kind.startswith(("send", "recv")), **(more[0] if more else {})})
+        dump = {"version": "2.10", "entries": made, "pg_config": {"7": {"name": "7", "desc": "pipe", "ranks": members}}}
+        return self.file(f"nccl_trace_rank_{rank}.json", json.dumps(dump))
+
+    def test_the_form_of_nccl(self):
+        reduce = ("all_reduce", 1, "completed")
+        a = self.dump(2, reduce, ("all_reduce", 2, "started"))
+        self.assertEqual(self.why(a)["without_record"], [5])
+        b = self.dump(5, reduce, ("all_reduce", 2, "scheduled"))
+        self.assertIn("It started on rank 2 alone", self.why(a, b)["told"])
+        # Transfers are matched by pair: rank 5's second receive has no send.
+        a = self.dump(2, ("send 0->1", 0, "completed"), reduce)
+        b = self.dump(5, ("recv 1<-0", 0, "completed"), reduce, ("recv 1<-0", 0, "scheduled"))
+        answer = self.why(a, b)
+        self.assertEqual((answer["why"], answer["absent"], answer["calls"][0]["group"]), ("never comes", [2], "ranks 2 to 5"))
+        # Sizes: what goes into an all_reduce, what comes out of a reduce_scatter, nothing of an all_to_all.
+        other = {"input_sizes": [[3]]}
+        for kind, why in (("all_reduce", "mismatch"), ("_reduce_scatter_base", "all came"), ("all_to_all", "all came")):
+            a, b = self.dump(2, (kind, 1, "started")), self.dump(5, (kind, 1, "started", other))
+            self.assertEqual(self.why(a, b)["why"], why, kind)
+        # Records that were cut off do not say which transfers belong together.
+        a = self.dump(2, ("send 0->1", 0, "scheduled"), ("all_reduce", 9, "completed"), first=40)
+        b = self.dump(5, ("all_reduce", 10, "scheduled"), first=40)
+        self.assertIn("Sends and receives are left out", self.why(a, b)["told"])
+
+    def test_pickles_become_json(self):
+        record = json.loads((RECORDS / "skips" / "gloo_rank_0.json").read_text())
+        path = self.folder / "trace_0"
+        path.write_bytes(pickle.dumps(record))
+        run = lambda: subprocess.run([sys.executable, ROOT / "tools/unpickle_flight_record.py", path], capture_output=True, text=True)
+        self.assertEqual(run().stdout, f"{path}.json\n")
+        self.assertEqual(json.loads((self.folder / "trace_0.json").read_text()), record)
+        for bad in (pickle.dumps(subprocess.run), pickle.dumps(record)[:40], b"", b"{}"):
+            path.write_bytes(bad)
+            self.assertIn("not a flight record", run().stderr)
+
+    def test_what_is_no_record(self):
+        good = RECORDS / "ends" / "gloo_rank_0.json"
+        self.refused("ranks", "hang", self.file("record.json", good.read_text()), says="the name must hold the rank")
+        self.refused("ranks", "hang", good, self.file("again_0.json", good.read_text()), says="two flight records of a rank: 0")
+        self.refused("ranks", "hang", self.file("a_1.json", "{}"), says="entries of a flight record")
+        self.refused("ranks", "hang", self.file("a_1.json", '{"entries": [3]}'), says="an entry of a flight record")
+        self.refused("ranks", "hang", self.file("a_1.json", '{"entries": [{}]}'), says="process_group of a flight record")
+        self.refused("ranks", "hang", self.file("a_1.json", '{"entries": [{"process_group": ["0", "x"]}]}'), says="collective_seq_id")
+        (self.folder / "empty").mkdir()
+        self.refused("ranks", "hang", self.folder / "empty", says="no .json file is in this folder")
+        self.refused("ranks", "hang", self.folder / "none_3.json", says="cannot read")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 #include <hocket/pipeline/rank_view.hpp>
 #include <hocket/pipeline/table.hpp>
 #include <hocket/text/detail/csv_scanner.hpp>
-#include <hocket/text/detail/idle_cells.hpp>
+#include <hocket/text/idle_cells.hpp>
 
 #include <charconv>
 #include <cstddef>
@@ -225,9 +225,9 @@ template <pipeline::schedule S>
   out.reserve(detail::expected_text(plan, 1));
   std::vector<std::vector<std::uint32_t>> counts;
   if constexpr (std::is_same_v<S, pipeline::zero_bubble>)
-    if (options.idle_cells && detail::waits_in_between(plan)) counts = detail::counted_idle_cells(plan);
+    if (options.idle_cells && waits_in_between(plan)) counts = counted_idle_cells(plan);
   for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
-    auto idle = options.idle_cells ? detail::idle_cells_of(plan, r) : detail::idle_cells{};
+    auto idle = options.idle_cells ? idle_cells_of(plan, r) : text::idle_cells{};
     if (!counts.empty()) idle.counts = counts[r];
     detail::append_cells(out, plan, r, {}, ",", idle);
     if (options.reduce_grad) {

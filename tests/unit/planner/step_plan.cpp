@@ -96,7 +96,7 @@ TEST_CASE("a plan fits where its own peak and the reserve do", "[planner][plan]"
   step_problem q = llama({.pp = 4});
   q.memory.reserve = 2_GiB;
   const step_plan whole = plan_step(q).value();
-  const auto peak = detail::bytes_up(whole.fullest().peak.total_bytes());
+  const auto peak = bytes_up(whole.fullest().peak.total_bytes());
   q.memory.capacity = peak + q.memory.reserve;
   CHECK(plan_step(q).value().fits(q.memory));
   q.memory.capacity -= hocket::bytes(1);

@@ -205,9 +205,9 @@ TEST_CASE("the upstream 1F1B with a wrong last rank is caught", "[golden]") {
 
 TEST_CASE("the empty cells of zero-bubble files have a formula where no rank waits", "[golden]") {
   const auto agrees = [](const auto& plan) {
-    const auto counts = hocket::text::detail::counted_idle_cells(plan);
+    const auto counts = hocket::text::counted_idle_cells(plan);
     for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
-      const auto idle = hocket::text::detail::idle_cells_of(plan, r);
+      const auto idle = hocket::text::idle_cells_of(plan, r);
       if (counts[r].size() != plan.size(r) + 1 || counts[r].back() != 0) return false;
       for (std::uint32_t i = 0; i < plan.size(r); ++i)
         if (counts[r][i] != idle.before(i)) return false;
@@ -264,7 +264,7 @@ TEST_CASE("a rank of a zero-bubble file with few micro-batches waits just for th
         REQUIRE(file.rows.size() == plan.ranks());
         const std::int64_t rounds = (std::max)(m / p, std::int64_t{1}), a_round = m / rounds;
         for (std::uint32_t r = 0; r < plan.ranks(); ++r) {
-          const auto formula = hocket::text::detail::idle_cells_of(plan, r);
+          const auto formula = hocket::text::idle_cells_of(plan, r);
           CHECK(formula.first == r);  // PyTorch's words: warmup_ops, and what comes behind them
           CHECK(formula.step == (std::min)((v - 1) * a_round + p - 1 - r, v * m));
           CHECK(formula.gap == p - 1 - r);

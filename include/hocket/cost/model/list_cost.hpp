@@ -102,7 +102,7 @@ constexpr result<void> for_each_run(const layer_list& list, F&& f) {
 /// The sets of weights that several blocks of a list work with.
 constexpr layer_blocks shared_sets(const layer_list& list) {
   layer_blocks sets;
-  static_cast<void>(for_each_run(list, [&](const layer_blocks& blocks, std::int64_t) -> result<void> {
+  static_cast<void>(detail::for_each_run(list, [&](const layer_blocks& blocks, std::int64_t) -> result<void> {
     add_shared(blocks, sets);
     return {};
   }));
@@ -226,13 +226,13 @@ constexpr result<rank_parameters> rounded(const parameter_sum& x) {
 }
 }  // namespace detail
 
-namespace detail {
-/// Pairs of packed documents are told for one window; choices of a sparse attention and chunks are not told at all.
-constexpr result<void> check_packing(const layer_list& list, const training& t) {
+/// Whether the FLOPs of packed documents are known: their pairs are counted for one window, and not for choices of a
+/// sparse attention or chunks. Errors: errc::invalid_argument. O(layers x blocks).
+[[nodiscard]] constexpr result<void> check_packing(const layer_list& list, const training& t) {
   if (t.squared_lengths == 0) return {};
   std::int64_t window = 0;
   bool told = true;
-  static_cast<void>(for_each_run(list, [&](const layer_blocks& blocks, std::int64_t) -> result<void> {
+  static_cast<void>(detail::for_each_run(list, [&](const layer_blocks& blocks, std::int64_t) -> result<void> {
     for (const block& b : blocks) {
       if (const auto* x = std::get_if<latent_attention>(&b.what)) told = told && x->selected == 0 && x->window == 0;
       if (std::holds_alternative<compressed_attention>(b.what)) told = false;
@@ -248,6 +248,8 @@ constexpr result<void> check_packing(const layer_list& list, const training& t) 
   if (told) return {};
   return error{errc::invalid_argument, t.squared_lengths}.with("packed documents with such an attention");
 }
+
+namespace detail {
 /// FLOPs of a step, and of what is computed again.
 struct run_flops {
   rational model_step = 0, again = 0;
@@ -292,7 +294,7 @@ constexpr result<run_flops> flops_of_ends(const layer_list& list, const training
   if (const auto ok = check(t); !ok) return ok.error();
   if (const auto ok = check(p); !ok) return ok.error();
   if (counted.attention == attention_count::window)
-    if (const auto ok = detail::check_packing(list, t); !ok) return ok.error();
+    if (const auto ok = check_packing(list, t); !ok) return ok.error();
   const auto heads = detail::flops_of_ends(list, t, p, counted);
   if (!heads) return heads.error();
   detail::run_flops sum = *heads;

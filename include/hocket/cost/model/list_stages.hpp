@@ -59,7 +59,7 @@ constexpr void check_sizes(const Other&, const parallel&, std::vector<named_divi
 /// Errors: errc::indivisible, errc::out_of_range, each naming the sizes. O(runs x blocks).
 [[nodiscard]] constexpr result<void> check(const layer_list& list, const training& t, const parallel& p) {
   if (const auto ok = check(list); !ok) return ok;
-  if (const auto ok = detail::check_packing(list, t); !ok) return ok;
+  if (const auto ok = check_packing(list, t); !ok) return ok;
   if (const auto ok = check_spread(list.sizes, t, p); !ok) return ok;
   std::vector<detail::named_division> divisions;
   const auto ok = detail::for_each_run(list, [&](const layer_blocks& blocks, std::int64_t) -> result<void> {

@@ -187,7 +187,7 @@ template <class Hardware = machine>
   for (const document_lengths& documents : batches) {
     const auto one = training_of(list, t, documents);
     if (!one) return one.error();
-    if (const auto told = detail::check_packing(list, *one); !told) return told.error();
+    if (const auto told = check_packing(list, *one); !told) return told.error();
     steps.push_back(*one);
   }
   micro_batch_prices out{layers->size(), batches.size(), {}};

@@ -52,6 +52,12 @@ struct matrix_product {
   [[nodiscard]] constexpr std::int64_t flops() const noexcept { return 2 * batch * rows * columns * inner; }
 };
 
+/// A sum of times, at most what 64 bits hold, whatever a file claims.
+[[nodiscard]] constexpr nanoseconds capped_sum(nanoseconds a, nanoseconds b) noexcept {
+  const nanoseconds most = (nanoseconds::max)();
+  return b > most - a ? most : a + b;
+}
+
 namespace detail {
 
 // Nothing beyond 2^61, so that twice a product of sizes still fits.
@@ -63,12 +69,6 @@ namespace detail {
     size *= n;
   }
   return size;
-}
-
-// No total is beyond what 64 bits hold, whatever a file claims.
-[[nodiscard]] constexpr nanoseconds capped_sum(nanoseconds a, nanoseconds b) noexcept {
-  const nanoseconds most = (nanoseconds::max)();
-  return b > most - a ? most : a + b;
 }
 
 [[nodiscard]] inline bool is_plain_layout(std::string_view formats) noexcept {
@@ -133,11 +133,11 @@ struct operator_total {
     t.core = k.core;
     t.shapes = shapes;
     ++t.count;
-    t.total = detail::capped_sum(t.total, k.duration);
+    t.total = capped_sum(t.total, k.duration);
     t.longest = (std::max)(t.longest, k.duration);
     t.communicates = k.communicates;
     if (const auto p = product_of(k)) {
-      t.known = detail::capped_sum(t.known, k.duration);
+      t.known = capped_sum(t.known, k.duration);
       t.flops += static_cast<double>(p->flops());
     }
   }

@@ -11,13 +11,21 @@
 #include <span>
 #include <vector>
 
+namespace hocket::inline HOCKET_ABI::planner {
+
+/// An exact number of bytes, rounded up. Precondition: it fits 64 bits.
+///
+///     planner::bytes_up(plan.fullest().peak.total_bytes());
+[[nodiscard]] inline bytes bytes_up(const cost::rational& x) {
+  return bytes(static_cast<std::int64_t>(x.ceiling().num()));
+}
+
+}  // namespace hocket::inline HOCKET_ABI::planner
+
 // Bytes of the ranks of a step whose stages differ: each chunk keeps what its own layers keep, as often as the schedule
 // holds it at one time.
 namespace hocket::inline HOCKET_ABI::planner::detail {
 
-[[nodiscard]] inline bytes bytes_up(const cost::rational& x) {
-  return bytes(static_cast<std::int64_t>(x.ceiling().num()));
-}
 /// Bytes that one layer keeps of one micro-batch.
 [[nodiscard]] inline result<cost::rational> kept_by_layer(const step_problem& q, const cost::layer_blocks& blocks,
                                                           const cost::recompute_choice& how) {

@@ -50,7 +50,7 @@ template <watch_policy W = unwatched>
       const auto plan = plan_step(q, {.record = false});
       if (!plan || !plan->step || !plan->fits(q.memory)) continue;
       x.cost.step = std::chrono::nanoseconds(std::llround(plan->step->step_time().count() * 1e9));
-      x.cost.memory = detail::bytes_up(plan->fullest().peak.total_bytes());
+      x.cost.memory = bytes_up(plan->fullest().peak.total_bytes());
     }
     if (std::none_of(fitting.begin(), fitting.end(), [&](const scored_strategy& y) { return y.of == x.of; }))
       fitting.insert(std::upper_bound(fitting.begin(), fitting.end(), x, detail::is_faster), x);

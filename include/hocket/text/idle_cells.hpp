@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <hocket/core/borrowed.hpp>
 #include <hocket/pipeline/schedules/gpipe.hpp>
 #include <hocket/pipeline/schedules/interleaved.hpp>
 #include <hocket/pipeline/schedules/zbv.hpp>
@@ -8,18 +9,18 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <type_traits>
 #include <vector>
 
-namespace hocket::inline HOCKET_ABI::text::detail {
+namespace hocket::inline HOCKET_ABI::text {
 
 /// Empty cells that PyTorch's generator writes on a rank, so that the columns of its file line up in time.
 struct idle_cells {
-  std::uint32_t first = 0;                   // before the first step
-  std::uint32_t step = 0, gap = 0;           // so many before that step
-  std::uint32_t single = ~std::uint32_t{0};  // one before this and every later step
-  std::span<const std::uint32_t> counts;     // if not empty, instead of these: before every step
+  std::uint32_t first = 0;                   ///< before the first step
+  std::uint32_t step = 0, gap = 0;           ///< so many before that step
+  std::uint32_t single = ~std::uint32_t{0};  ///< one before this and every later step
+  borrowed<std::uint32_t> counts{};          ///< if not empty, instead of these: before every step
+  /// Empty cells before step i of the rank.
   [[nodiscard]] std::uint32_t before(std::uint32_t i) const noexcept {
     if (!counts.empty()) return counts[i];
     return (i == 0 ? first : 0) + (i == step ? gap : 0) + (i >= single ? 1 : 0);
@@ -110,4 +111,4 @@ inline std::vector<std::vector<std::uint32_t>> counted_idle_cells(const pipeline
   return counts;
 }
 
-}  // namespace hocket::inline HOCKET_ABI::text::detail
+}  // namespace hocket::inline HOCKET_ABI::text
