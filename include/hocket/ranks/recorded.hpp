@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -97,20 +98,20 @@ class hang_finder {
         last = (std::max)(last, call.number);
         meetings_[{call.group, call.number}].push_back({at, c});
       }
+    note_open_calls();
   }
 
   [[nodiscard]] hang_answer operator()() const {
     if (auto found = mismatch()) return *std::move(found);
-    const std::vector<recorded_place> open = open_calls();
-    if (open.empty()) return {};
-    for (const recorded_place& p : open) {
+    if (open_.empty()) return {};
+    for (const recorded_place& p : open_) {
       hang_answer a = about(p);
       std::erase_if(a.absent, [&](std::uint32_t rank) { return waits(rank); });
       if (a.absent.empty()) continue;
       a.why = hang_reason::never_comes;
       return a;
     }
-    return walk(open.front());
+    return walk(open_.front());
   }
 
  private:
@@ -147,22 +148,23 @@ class hang_finder {
       }
     return found;
   }
-  /// The first open call of each rank and group, oldest first.
-  [[nodiscard]] std::vector<recorded_place> open_calls() const {
-    std::vector<recorded_place> out;
+  /// Notes an open call of each rank and group, oldest first: the first to which some member has not come, else the
+  /// first. A call that all came to may be about to end, or done already while the recorder does not know yet.
+  void note_open_calls() {
     for (std::size_t at = 0; at < job_.ranks.size(); ++at) {
-      std::map<std::uint32_t, bool> seen;
+      std::map<std::uint32_t, recorded_place> of_group;
       for (std::size_t c = 0; c < job_.ranks[at].calls.size(); ++c) {
-        const recorded_call& each = job_.ranks[at].calls[c];
-        if (each.done || std::exchange(seen[each.group], true)) continue;
-        out.push_back({at, c});
+        if (job_.ranks[at].calls[c].done) continue;
+        recorded_place& noted =
+            of_group.try_emplace(job_.ranks[at].calls[c].group, recorded_place{at, c}).first->second;
+        if (about(noted).absent.empty() && !about({at, c}).absent.empty()) noted = {at, c};
       }
+      for (const auto& [group, place] : of_group) open_.push_back(place);
     }
-    std::sort(out.begin(), out.end(), [&](const recorded_place& a, const recorded_place& b) {
-      const auto key = [&](const recorded_place& p) { return std::pair(call(p).created, p.at); };
+    std::sort(open_.begin(), open_.end(), [&](const recorded_place& a, const recorded_place& b) {
+      const auto key = [&](const recorded_place& p) { return std::tuple(call(p).created, p.at, p.call); };
       return key(a) < key(b);
     });
-    return out;
   }
   /// Who has come to a call, and who has not.
   [[nodiscard]] hang_answer about(const recorded_place& p) const {
@@ -183,9 +185,10 @@ class hang_finder {
   }
   /// The first open call of a rank that somebody with a record has not come to; nothing if there is none.
   [[nodiscard]] std::optional<recorded_place> held_at(std::size_t at) const {
-    for (std::size_t c = 0; c < job_.ranks[at].calls.size(); ++c)
-      if (!job_.ranks[at].calls[c].done && !about({at, c}).absent.empty()) return recorded_place{at, c};
-    return std::nullopt;
+    const auto found = std::find_if(open_.begin(), open_.end(),
+                                    [&](const recorded_place& p) { return p.at == at && !about(p).absent.empty(); });
+    if (found == open_.end()) return std::nullopt;
+    return *found;
   }
   /// Walks from a call to the first rank that has not come to it, and on from what that one waits for: around a cycle,
   /// or to a call that nobody with a record is missing from.
@@ -206,11 +209,12 @@ class hang_finder {
       if (!next) break;  // those that are absent have a record
       at = *next;
     }
-    const auto& calls = job_.ranks[at].calls;
-    const auto open = std::find_if(calls.begin(), calls.end(), [](const recorded_call& c) { return !c.done; });
-    hang_answer out = about({at, static_cast<std::size_t>(open - calls.begin())});
+    // Whoever is absent has an open call: those that have none were told before.
+    const auto open = std::find_if(open_.begin(), open_.end(), [&](const recorded_place& p) { return p.at == at; });
+    const recorded_place end = open != open_.end() ? *open : from;
+    hang_answer out = about(end);
     out.why = out.unknown.empty() ? hang_reason::all_came : hang_reason::no_record;
-    const recorded_group& group = job_.groups[open->group];
+    const recorded_group& group = job_.groups[call(end).group];
     for (const recorded_rank& r : job_.ranks)
       if (group.guessed && !waits(r.rank) && !std::binary_search(group.members.begin(), group.members.end(), r.rank))
         out.perhaps.push_back(r.rank);
@@ -218,6 +222,7 @@ class hang_finder {
   }
 
   const recorded_job& job_;
+  std::vector<recorded_place> open_;
   std::vector<std::map<std::uint32_t, std::int64_t>> last_;  // of each rank: the last number of each group
   std::map<std::pair<std::uint32_t, std::int64_t>, std::vector<recorded_place>> meetings_;
 };

@@ -195,6 +195,16 @@ ranks::recorded_call call_of(std::uint32_t group, std::int64_t number, bool done
   return out;
 }
 
+TEST_CASE("recorded: what is done may be noted late", "[ranks][recorded]") {
+  ranks::recorded_job job{.groups = {{"tp", {0, 1}, false}}, .ranks = {}};
+  job.ranks = {{.rank = 0, .calls = {call_of(0, 1, false), call_of(0, 2, false)}},
+               {.rank = 1, .calls = {call_of(0, 1, true)}}};
+  const ranks::hang_answer a = ranks::find_hang(job);
+  CHECK(a.why == hang_reason::never_comes);
+  CHECK(a.absent == std::vector<std::uint32_t>{1});
+  CHECK(a.calls == std::vector<ranks::recorded_place>{{0, 1}});
+}
+
 TEST_CASE("recorded: sentences", "[ranks][recorded]") {
   ranks::recorded_job job{.groups = {{"tp", {0, 1, 2}, false}}, .ranks = {}};
   job.ranks = {{.rank = 0, .calls = {call_of(0, 1, true), call_of(0, 2, false, true)}},
