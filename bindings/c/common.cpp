@@ -28,4 +28,8 @@ hocket_status hocket_plan_step(const char*, const char*, char**, hocket_error* e
   return hocket_c::fail(error, HOCKET_NOT_BUILT,
                         "this library was built without plans of steps: they need Boost.Hana and nlohmann-json");
 }
+hocket_status hocket_ranks_hang(const char*, char**, hocket_error* error) {
+  return hocket_c::fail(error, HOCKET_NOT_BUILT,
+                        "this library was built without flight records: they need Boost.Hana and nlohmann-json");
+}
 #endif

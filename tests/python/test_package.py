@@ -166,6 +166,16 @@ class Ranks(unittest.TestCase):
         crossed = "rank,op,communicator\n0-1,communicator,a\n0,all_reduce,a\n1,barrier,a\n"
         self.assertEqual(hocket.check_ranks(crossed, "gloo").verdict, "mismatch")
 
+    def test_recorded_hangs_are_told_as_by_the_tool(self):
+        for folder in ("skips", "crossed", "kinds", "cut", "ends"):
+            files = sorted((root / "examples/hangs" / folder).glob("*.json"))
+            dumps = {rank: file.read_text() for rank, file in enumerate(files)}
+            theirs = subprocess.run([tool, "ranks", "hang", *files], capture_output=True, text=True, check=False).stdout
+            self.assertEqual(hocket.explain_hang(dumps), theirs)
+            self.assertEqual(hocket.explain_hang({r: json.loads(d) for r, d in dumps.items()}), hocket.explain_hang(dumps))
+        with self.assertRaises(TypeError):
+            hocket.explain_hang([])
+
 
 class Tilings(unittest.TestCase):
     def test_plans_are_those_of_the_tool(self):

@@ -26,7 +26,7 @@ import numpy as np
 from . import _c
 
 __all__ = ["Graph", "Phase", "Plan", "Program", "RanksAnswer", "Run", "Schedule", "TilePlan", "View", "action_names", "check_ranks", "comm", "compute", "cost_report",
-           "dependencies", "parse_schedule", "plan_step", "schedule", "schedule_names", "tile"]
+           "dependencies", "explain_hang", "parse_schedule", "plan_step", "schedule", "schedule_names", "tile"]
 _v = _c.library.hocket_version()
 __version__: str = f"{_v // 10000}.{_v // 100 % 100}.{_v % 100}"
 
@@ -374,6 +374,19 @@ def check_ranks(program: str, machine: str = "nccl", slots: int | None = None) -
     told = _c.text_of("hocket_ranks_check", text, len(text), _c.text(machine, "the machine"),
                       -1 if slots is None else _c.whole(slots, _c.INT64, "slots"), _byref(number))
     return RanksAnswer(_VERDICTS[number.value], told)
+
+
+def explain_hang(records) -> str:
+    """Why a job hangs, in sentences: which rank has not come to which call of others, and since when they wait.
+
+    records: the Flight Recorder dump of each rank, {rank: dump}; a dump is a dict, JSON text as
+    torch._C._distributed_c10d._dump_fr_trace_json() returns it, or bytes of that. NotImplementedError as in cost_report.
+    """
+    if not isinstance(records, dict):
+        raise TypeError(f"records must be a dict of ranks, not {type(records).__name__}")
+    read = {str(_c.whole(rank, _c.UINT32, "the rank")): _json.loads(dump) if isinstance(dump, (str, bytes)) else dump
+            for rank, dump in records.items()}
+    return _c.text_of("hocket_ranks_hang", _json_text(read, "records"))
 
 
 def parse_schedule(csv: str) -> Schedule:

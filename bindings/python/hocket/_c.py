@@ -126,6 +126,7 @@ STATUS = {
     "hocket_schedule_simulate": [SCHEDULE, POINTER(Times), array(RANK_RUN), POINTER(c_int64), POINTER(c_int64)],
     "hocket_schedule_program": [SCHEDULE, POINTER(Mesh), OUT],
     "hocket_ranks_check": [c_char_p, COUNT, c_char_p, INT64, POINTER(c_int), OUT],
+    "hocket_ranks_hang": [c_char_p, OUT],
     "hocket_tiling_create": [INT64, INT64, INT64, OUT],
     "hocket_tiling_set_product": [TILING, INT64, INT64, INT64],
     "hocket_tiling_add_affine": [TILING, INT, c_double, c_double, c_double, c_double],

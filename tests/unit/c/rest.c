@@ -57,8 +57,9 @@ static void test_each_schedule(void) {
 
 static void test_ranks(void) {
   const hocket_mesh mesh = {2, 1, 2, 2}, wrong = {1, 1, 3, 2};
-  const char* const crossed = "rank,op,communicator\n0-1,communicator,a\n0-1,communicator,b\n"
-                              "0,all_reduce,a\n0,all_reduce,b\n1,all_reduce,b\n1,all_reduce,a\n";
+  const char* const crossed =
+      "rank,op,communicator\n0-1,communicator,a\n0-1,communicator,b\n"
+      "0,all_reduce,a\n0,all_reduce,b\n1,all_reduce,b\n1,all_reduce,a\n";
   hocket_schedule* s = NULL;
   char *csv = NULL, *told = NULL;
   int verdict = -1;
@@ -313,6 +314,21 @@ void test_costs(void) {
     CHECK(strstr(why.sentence, "without cost reports") != NULL && text == NULL);
     return;
   }
+  const char* const records =
+      "{\"0\": {\"entries\": [{\"process_group\": [\"0\", \"tp\"], \"collective_seq_id\": 1, \"profiling_name\": "
+      "\"nccl:barrier\"}], \"pg_config\": {\"0\": {\"desc\": \"tp\", \"ranks\": \"[0, 1]\"}}}, \"1\": {\"entries\": "
+      "[]}}";
+  char* told = NULL;
+  OK(hocket_ranks_hang(records, &told, &why));
+  CHECK(strstr(told, "never comes: rank 1 has not come to barrier number 1 of tp. ") == told);
+  hocket_text_destroy(told);
+  told = NULL;
+  REFUSED(HOCKET_BAD_INPUT, "records_json is a null", hocket_ranks_hang(NULL, &told, &why));
+  REFUSED(HOCKET_BAD_INPUT, "told is a null", hocket_ranks_hang(records, NULL, &why));
+  REFUSED(HOCKET_BAD_INPUT, "must be an object", hocket_ranks_hang("[]", &told, &why));
+  REFUSED(HOCKET_BAD_INPUT, "is not a rank", hocket_ranks_hang("{\"x\": {}}", &told, &why));
+  REFUSED(HOCKET_BAD_INPUT, "entries of a flight record", hocket_ranks_hang("{\"0\": {}}", &told, &why));
+  CHECK(told == NULL);
   CHECK(built == HOCKET_OK && strstr(text, "6738415616") != NULL); /* as published for Llama-2-7B */
   hocket_text_destroy(text);
   OK(hocket_cost_report(llama, step, "{\"pp\":2}", "text", &text, &why));

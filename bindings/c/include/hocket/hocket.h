@@ -284,6 +284,12 @@ enum {
 HOCKET_C_API hocket_status hocket_ranks_check(const char* csv, size_t csv_bytes, const char* machine, int64_t slots,
                                               int* verdict, char** told, hocket_error* error);
 
+/* Why a job hangs, from the Flight Recorder dumps of PyTorch on its ranks: which rank has not come to which call, which
+   calls differ. records_json: an object of a dump for each rank, {"0": {"entries": [...]}, "1": ...}, ended by 0. told
+   begins with "nothing open", "mismatch", "never comes", "cycle", "no record" or "all came", and a colon.
+   HOCKET_NOT_BUILT, and want of memory: as hocket_cost_report. */
+HOCKET_C_API hocket_status hocket_ranks_hang(const char* records_json, char** told, hocket_error* error);
+
 /* ---- tilings: how to cut a fused operator ---------------------------------------------------------------------- */
 
 /* A problem is made, gets its phases, and is solved. */
