@@ -477,11 +477,12 @@ void engines() {
       tiling::detail::clock timer(p);
       tiling::detail::incumbent found(axis, timer);
       picoseconds after[5] = {picoseconds(found.time)};
-      offer_uniform(axis, timer, found);
+      tiling::detail::count_bounds bounds(axis, timer);
+      offer_uniform(axis, timer, bounds, found);
       after[1] = picoseconds(found.time);
-      offer_one_plus_n(axis, timer, found);
+      offer_one_plus_n(axis, timer, bounds, found);
       after[2] = picoseconds(found.time);
-      for (const bool reversed : {false, true}) offer_growing(axis, p.phases, reversed, timer, found);
+      for (const bool reversed : {false, true}) offer_growing(axis, reversed, timer, bounds, found);
       after[3] = picoseconds(found.time);
       after[4] = tiling::solve(p)->predicted;
       auto fixed = p;

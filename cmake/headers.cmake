@@ -260,6 +260,7 @@ set(HOCKET_HEADERS
   hocket/tiling/detail/documented.hpp
   hocket/tiling/detail/exact.hpp
   hocket/tiling/detail/lots.hpp
+  hocket/tiling/detail/one_plus_n.hpp
   hocket/tiling/detail/search.hpp
   hocket/tiling/evaluate.hpp
   hocket/tiling/plan.hpp

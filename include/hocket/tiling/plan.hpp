@@ -44,7 +44,7 @@ inline constexpr std::size_t policy_count = 9;
 /// How much `policy::exact` may do before it gives up: counts and not seconds, so that every rank gives up alike.
 struct exact_options {
   std::int64_t units = 4096;                    ///< rows / align
-  std::int64_t states = std::int64_t{1} << 21;  ///< states kept, 72 bytes each
+  std::int64_t states = std::int64_t{1} << 21;  ///< states kept, 8 bytes each and 8 a phase
   std::int64_t steps = std::int64_t{1} << 29;   ///< tiles tried behind a state, and states compared; seconds
 };
 

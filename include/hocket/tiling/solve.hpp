@@ -11,6 +11,16 @@
 
 namespace hocket::inline HOCKET_ABI::tiling {
 
+/// Who decides, and how much a search may do.
+struct solve_options {
+  tiling::policy policy = tiling::policy::automatic;
+  exact_options exact{};
+  /// How many times of tiles `automatic` and `lot_streaming` may look at while they improve what they have found: a
+  /// count and not seconds, so that every rank stops at the same tiling. More never gives a slower plan. 0 is the fast
+  /// answer; 8,192 looks at other beginnings too. The curves are read once for each length, so this costs none of them.
+  std::int64_t evaluations = 512;
+};
+
 namespace detail {
 
 /// Whether a plan answers the problem and is what it says of itself: the check that solve() ends with. It times the
@@ -31,34 +41,29 @@ template <class Phases>
 
 /// What the policy decides, not yet checked.
 template <class Phases>
-[[nodiscard]] constexpr result<plan> decide_by(const problem<Phases>& p, policy asked, const exact_options& limits,
+[[nodiscard]] constexpr result<plan> decide_by(const problem<Phases>& p, const solve_options& asked,
                                                std::pmr::memory_resource* memory) {
-  switch (asked) {
+  if (asked.evaluations < 0) return error{errc::invalid_argument, asked.evaluations}.with("evaluations");
+  switch (asked.policy) {
     case policy::automatic:
     case policy::none:
     case policy::uniform:
     case policy::one_plus_n:
-    case policy::lot_streaming: return decide(p, asked);
+    case policy::lot_streaming: return decide(p, asked.policy, asked.evaluations);
     case policy::documented:
-    case policy::documented_min: return documented(p, asked);
+    case policy::documented_min: return documented(p, asked.policy);
     case policy::pinned: return pinned(p);
-    case policy::exact: return exact(p, limits, memory != nullptr ? memory : std::pmr::get_default_resource());
+    case policy::exact: return exact(p, asked.exact, memory != nullptr ? memory : std::pmr::get_default_resource());
   }
-  return error{errc::invalid_argument, static_cast<std::int64_t>(asked)}.with("tiling policy");
+  return error{errc::invalid_argument, static_cast<std::int64_t>(asked.policy)}.with("tiling policy");
 }
 
 }  // namespace detail
 
-/// Who decides, and how much the exact search may do.
-struct solve_options {
-  tiling::policy policy = tiling::policy::automatic;
-  exact_options exact{};
-};
-
 /// How to cut this operator. The policies:
 /// * `automatic`: the best of all but `exact` whose tiles the problem allows, so never slower than any of them under
-///   the problem's own costs. Some ten microseconds for tens of units of `align` rows, below a millisecond for
-///   hundreds.
+///   the problem's own costs. About two microseconds for tens of units of `align` rows, tens for
+///   hundreds; `evaluations` says how far it goes on.
 /// * `none`: one tile, the operator as it was before fusion.
 /// * `uniform`: the best number of equal tiles, 1 included. Where units of `align` rows do not divide, some tiles are
 ///   one unit longer, all at one end. What most systems do, with the number chosen well.
@@ -70,7 +75,7 @@ struct solve_options {
 /// * `pinned`: one length that depends on k and n alone, so that tile boundaries stay where they are in every batch.
 /// * `exact`: the optimum, proved; milliseconds.
 /// @param memory  for `exact`, the only policy that allocates; null: the default resource. What it throws is thrown
-/// Errors: as `check`, and for a number that is no policy errc::invalid_argument.
+/// Errors: as `check`, and for a number that is no policy, or evaluations below 0, errc::invalid_argument.
 /// * Costs: errc::bad_cost for a time that is negative or not finite, errc::limit_exceeded for one above 37 minutes.
 /// * `documented`, `pinned`: errc::out_of_range without k and n; errc::too_many_tiles above tile_capacity or max_tiles.
 /// * `documented`: errc::invalid_argument unless there is one compute and one comm phase.
@@ -83,7 +88,7 @@ struct solve_options {
 template <class Phases>
 [[nodiscard]] constexpr result<plan> solve(const problem<Phases>& p, const solve_options& options = {},
                                            std::pmr::memory_resource* memory = nullptr) {
-  auto found = detail::decide_by(p, options.policy, options.exact, memory);
+  auto found = detail::decide_by(p, options, memory);
   if (!found) return found;
   if (const auto right = detail::check_answer(p, options.policy, *found); !right) return right.error();
   return found;

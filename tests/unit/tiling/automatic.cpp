@@ -183,4 +183,38 @@ TEST_CASE("automatic finds the pinned lengths where they are the best", "[tiling
   }
 }
 
+TEST_CASE("more evaluations never give a slower plan, and the same ones the same plan", "[tiling]") {
+  generator g{std::mt19937_64(20261)};
+  int improved = 0;
+  for (int i = 0; i < 200; ++i) {
+    INFO("problem " << i);
+    const instance p = g.any();
+    for (const policy by : {policy::automatic, policy::lot_streaming}) {
+      hocket::picoseconds before{0};
+      for (const std::int64_t evaluations : {0, 1, 30, 100, 512, 1500, 3000, 8192, 100'000}) {
+        const tiling::solve_options options{.policy = by, .evaluations = evaluations};
+        const auto plan = tiling::solve(p, options).value();
+        CHECK(plan.fingerprint() == tiling::solve(p, options)->fingerprint());
+        if (evaluations > 0) CHECK(plan.predicted <= before);
+        improved += evaluations > 0 && plan.predicted < before ? 1 : 0;
+        before = plan.predicted;
+        CHECK(tiling::solve(p, {.evaluations = evaluations})->predicted <= plan.predicted);
+      }
+    }
+  }
+  CHECK(improved > 30);
+  CHECK(tiling::solve(g.any(), {.evaluations = -1}).error().code == hocket::errc::invalid_argument);
+}
+
+TEST_CASE("descents look at no more than they may", "[tiling]") {
+  tiling::detail::allowance left{10};
+  CHECK(left.take(4));
+  CHECK(left.take(6));
+  CHECK(left.left == 0);
+  CHECK_FALSE(left.take(1));
+  left.left = 3;
+  CHECK_FALSE(left.take(4));
+  CHECK(left.left == 0);
+}
+
 }  // namespace tiling_automatic

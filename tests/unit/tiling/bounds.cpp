@@ -98,11 +98,12 @@ TEST_CASE("what all tile lengths say about the phases, by going through them", "
     INFO("round " << round << " units " << units << " rows " << p.axis.rows);
     const detail::grid axis(p.axis);
     detail::clock<decltype(p.phases)> timer(p);
-    const detail::length_facts facts(axis, timer);
+    detail::length_facts<decltype(p.phases)> facts;
+    facts.read(axis, timer);
     const std::size_t phases = timer.phases();
     const auto ready = timer.start();
     std::vector<std::vector<point>> points(phases);
-    std::vector<ticks> before(phases, detail::length_facts::unset), behind(before);
+    std::vector<ticks> before(phases, detail::length_facts<decltype(p.phases)>::unset), behind(before);
     // The whole axis is no tile of several; in blocks it may be taken for one, which only lowers the bound.
     const std::int64_t block = (units + 127) / 128;
     const std::int64_t last = block == 1 ? units - 1 : units - ((units - 1) % block == 0 ? 1 : 0);

@@ -202,6 +202,7 @@ TEST_CASE("the exact search alone is the best of every tiling, in every order", 
     const tiling::detail::grid axis(p.axis);
     tiling::detail::clock timer(p);
     tiling::detail::incumbent found(axis, timer);
+    const tiling::detail::count_bounds bounds(axis, timer);
     tiling::detail::pareto_search search(axis, timer, {}, std::pmr::get_default_resource());
     axis.for_each_end([&](bool first, bool last) { CHECK(search.run(first, last, found)); });
     CHECK(picoseconds(found.time) == best);

@@ -147,7 +147,8 @@ TEST_CASE("behind the descent no tile gains by giving a unit to another", "[tili
     tiling::detail::offer_uniform(axis, timer, best);
     const ticks before = best.time;
     const std::size_t count = best.tiles.count;
-    tiling::detail::descend(axis, timer, best);
+    tiling::detail::allowance all{tiling::detail::unlimited};
+    tiling::detail::descend(axis, timer, all, best);
     CHECK(best.time <= before);
     CHECK(best.tiles.count == count);
     CHECK(axis.allows(best.tiles.span()));
@@ -243,11 +244,15 @@ TEST_CASE("under contention by rate equal tiles and those of fixed factors are i
     tiling::detail::clock fixed(p);
     for (const tiling::policy by : {tiling::policy::lot_streaming, tiling::policy::automatic}) {
       tiling::detail::incumbent best(axis, timer), found(axis, fixed);
-      tiling::detail::search_by_rate(by_rate, by, axis, timer, best);
+      tiling::detail::allowance all{tiling::detail::unlimited};
+      tiling::detail::offer_uniform(axis, timer, best);
+      tiling::detail::search_by_rate(by_rate, by, axis, timer, all, best);
       found.time = tiling::detail::infeasible;
-      tiling::detail::search(p, by, axis, fixed, found);
+      tiling::detail::count_bounds bounds(axis, fixed);
+      tiling::detail::offer_uniform(axis, fixed, bounds, found);
+      tiling::detail::search(by, axis, fixed, bounds, tiling::detail::unlimited, found);
       found.time = timer.makespan(found.tiles.span());
-      tiling::detail::descend(axis, timer, found);
+      tiling::detail::descend(axis, timer, all, found);
       CHECK(best.time <= found.time);
       CHECK(best.time == timer.makespan(best.tiles.span()));
       cut += best.tiles.count > 1 ? 1 : 0;

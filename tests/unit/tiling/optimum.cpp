@@ -2,6 +2,7 @@
 // The policies against the exact optimum of 537 problems: 11 layers, tp 2, 4, 8, M 128 … 32768, three cost models.
 #include <hocket/core.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -105,4 +106,35 @@ TEST_CASE("policies against the exact optimum", "[tiling]") {
   CHECK(automatic.worst <= 1.035);
   CHECK(one_n.mean() <= 1.012);
   CHECK(found == 537);
+}
+
+// Deterministic: what a solve reads from its curves, whatever they are.
+TEST_CASE("a solve reads each length of its curves about once", "[tiling]") {
+  std::vector<std::int64_t> counts;
+  for (const auto& r : read_csv("optimum.csv")) {
+    const auto p = problem(std::stoi(r[0]), std::stoll(r[3]), std::stoll(r[4]), std::stoll(r[5]));
+    const auto& [first, second] = p.phases;
+    std::int64_t reads = 0;
+    const auto counted = [&reads](const auto& cost) {
+      return [&reads, &cost](double rows) {
+        ++reads;
+        return cost.time(rows);
+      };
+    };
+    auto q = tiling::problem(p.axis, p.shape, tiling::compute(counted(first.cost), first.overlap),
+                             tiling::comm(counted(second.cost), second.overlap));
+    REQUIRE(tiling::solve(q)->predicted == tiling::solve(p)->predicted);
+    reads = 0;
+    REQUIRE(tiling::solve(q));
+    counts.push_back(reads / 2);
+    q.axis.rows -= 1;  // a ragged tile: two kinds of lengths
+    reads = 0;
+    REQUIRE(tiling::solve(q));
+    CHECK(reads / 2 <= 2 * counts.back() + 60);
+  }
+  std::sort(counts.begin(), counts.end());
+  std::printf("lengths read: median %lld, worst %lld\n", static_cast<long long>(counts[counts.size() / 2]),
+              static_cast<long long>(counts.back()));
+  CHECK(counts[counts.size() / 2] <= 24);
+  CHECK(counts.back() <= 300);
 }

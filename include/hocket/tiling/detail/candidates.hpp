@@ -104,10 +104,18 @@ struct grid {
   return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
 }
 
-/// Tile lengths in a fixed buffer.
+/// Tile lengths in a fixed buffer, which is set and copied as far as it is used: searches make many.
 struct tile_list {
-  std::array<std::int64_t, tile_capacity> rows{};
+  std::array<std::int64_t, tile_capacity> rows;
   std::size_t count = 0;
+  constexpr tile_list() noexcept {}
+  constexpr tile_list(const tile_list& other) noexcept { *this = other; }
+  constexpr tile_list& operator=(const tile_list& other) noexcept {
+    count = other.count;
+    for (std::size_t i = 0; i < count; ++i) rows[i] = other.rows[i];
+    return *this;
+  }
+  ~tile_list() = default;
   constexpr void push(std::int64_t length) noexcept { rows[count++] = length; }
   [[nodiscard]] constexpr std::span<const std::int64_t> span() const noexcept { return {rows.data(), count}; }
   friend constexpr bool operator==(const tile_list& a, const tile_list& b) noexcept {
@@ -149,66 +157,40 @@ template <class Phases>
 constexpr void offer_two_runs(const grid& axis, clock<Phases>& timer, incumbent& best, std::int64_t a,
                               std::int64_t count_a, std::int64_t b, std::int64_t count_b, bool first_ragged,
                               bool last_ragged) noexcept {
-  std::array<tile_run, 4> runs{{{axis.length(a, first_ragged), first_ragged ? 1 : 0},
-                                {axis.length(a, false), count_a - (first_ragged ? 1 : 0)},
-                                {axis.length(b, false), count_b - (last_ragged ? 1 : 0)},
-                                {axis.length(b, last_ragged), last_ragged ? 1 : 0}}};
-  for (const tile_run& r : runs)
-    if (r.count > 0 && r.rows < axis.least) return;
-  best.offer(timer.makespan_of_runs(runs), runs);
+  std::array<tile_run, 4> runs;
+  std::size_t used = 0;
+  const auto add = [&](std::int64_t units, bool ragged, std::int64_t count) {
+    if (count > 0) runs[used++] = {axis.length(units, ragged), count};
+  };
+  add(a, true, first_ragged ? 1 : 0);
+  add(a, false, count_a - (first_ragged ? 1 : 0));
+  add(b, false, count_b - (last_ragged ? 1 : 0));
+  add(b, true, last_ragged ? 1 : 0);
+  const std::span<const tile_run> all(runs.data(), used);
+  for (const tile_run& r : all)
+    if (r.rows < axis.least) return;
+  best.offer(timer.makespan_of_runs(all), all);
 }
 
-/// Offers every number of equal tiles; where units do not divide, some tiles are one unit longer, at either end.
-/// O(max_tiles * phases^2).
+/// Offers k equal tiles; where units do not divide, some tiles are one unit longer, at either end. O(phases^2).
+template <class Phases>
+constexpr void offer_equal(const grid& axis, clock<Phases>& timer, std::int64_t k, incumbent& best) noexcept {
+  const std::int64_t each = axis.units / k, longer = axis.units % k;
+  axis.for_each_end([&](bool first, bool last) {
+    if (longer == 0) {
+      // One run; told as two where both ends matter.
+      const std::int64_t ahead = first || last ? 1 : 0;
+      offer_two_runs(axis, timer, best, each, ahead, each, k - ahead, first, last);
+    } else {
+      offer_two_runs(axis, timer, best, each + 1, longer, each, k - longer, first, last);
+      offer_two_runs(axis, timer, best, each, k - longer, each + 1, longer, first, last);
+    }
+  });
+}
+/// Offers every number of equal tiles. O(max_tiles * phases^2).
 template <class Phases>
 constexpr void offer_uniform(const grid& axis, clock<Phases>& timer, incumbent& best) noexcept {
-  axis.for_each_end([&](bool first, bool last) {
-    for (std::int64_t k = 2; k <= axis.max_tiles; ++k) {
-      const std::int64_t each = axis.units / k, longer = axis.units % k;
-      if (longer == 0) {
-        // One run; the helper wants both ends, so it is told as two.
-        offer_two_runs(axis, timer, best, each, 1, each, k - 1, first, last);
-      } else {
-        offer_two_runs(axis, timer, best, each + 1, longer, each, k - longer, first, last);
-        offer_two_runs(axis, timer, best, each, k - longer, each + 1, longer, first, last);
-      }
-    }
-  });
-}
-
-/// Offers one tile and n equal ones in both orders: every such tiling if there are at most `exhaustive` lengths to try
-/// for an n. Else it offers 64 evenly spread ones, and then others around the best until neighbours have been tried.
-/// O(max_tiles * lengths * phases^2).
-template <class Phases>
-constexpr void offer_one_plus_n(const grid& axis, clock<Phases>& timer, incumbent& best,
-                                std::int64_t exhaustive = 256) noexcept {
-  constexpr std::int64_t spread = 64;
-  axis.for_each_end([&](bool first, bool last) {
-    for (std::int64_t n = 1; n < axis.max_tiles; ++n) {
-      const std::int64_t longest = (axis.units - 1) / n;  // at least one unit is left for the single tile
-      if (longest < 1) break;
-      const auto attempt = [&](std::int64_t length) {
-        const ticks before = best.time;
-        offer_two_runs(axis, timer, best, axis.units - n * length, 1, length, n, first, last);
-        offer_two_runs(axis, timer, best, length, n, axis.units - n * length, 1, first, last);
-        return best.time < before;
-      };
-      if (longest <= exhaustive) {
-        for (std::int64_t length = 1; length <= longest; ++length) attempt(length);
-        continue;
-      }
-      std::int64_t step = longest / spread, at = 0;
-      for (std::int64_t length = 1; length <= longest; length += step)
-        if (attempt(length)) at = length;
-      while (at != 0 && step > 1) {
-        step = ceil_div<std::int64_t>(step, 4);
-        const std::int64_t low = at > 4 * step ? at - 4 * step : 1;
-        const std::int64_t high = at + 4 * step < longest ? at + 4 * step : longest;
-        for (std::int64_t length = low; length <= high; length += step)
-          if (attempt(length)) at = length;
-      }
-    }
-  });
+  for (std::int64_t k = 2; k <= axis.max_tiles; ++k) offer_equal(axis, timer, k, best);
 }
 
 /// Offers every a tiles of one length and then b of another, if they are few; else of each a and b those lengths that

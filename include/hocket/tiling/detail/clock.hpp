@@ -2,11 +2,14 @@
 #pragma once
 #include <hocket/tiling/problem.hpp>
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <tuple>
 #include <type_traits>
 
 namespace hocket::inline HOCKET_ABI::tiling::detail {
@@ -18,24 +21,47 @@ struct tile_run {
   friend constexpr bool operator==(const tile_run&, const tile_run&) = default;
 };
 
-using tick_row = std::array<ticks, max_phases>;
+/// A time for each phase, with room for just as many where their number is known while compiling.
+template <class Phases>
+struct row_of_phases {
+  using type = std::array<ticks, max_phases>;
+};
+template <class... Each>
+struct row_of_phases<std::tuple<Each...>> {
+  using type = std::array<ticks, sizeof...(Each)>;
+};
+template <class Phases>
+using tick_row = typename row_of_phases<Phases>::type;
 
 struct no_sink {
   constexpr void operator()(std::size_t, std::size_t, ticks, ticks) const noexcept {}
 };
 
-/// Times tiles of one problem, forwards or in reverse (phases in opposite order: makespan(C, T, v) equals
-/// makespan(T, C, reversed v), so a solver needs one direction only). Remembers the first bad cost instead of returning
-/// it from every call; the caller asks once at the end.
+/// Times tiles of one problem. Remembers the first bad cost instead of returning it from every call; the caller asks
+/// once at the end. A search also lets it remember the times of lengths, of which it asks for few and often.
 template <class Phases>
 class clock {
  public:
-  constexpr explicit clock(const Phases& phases, bool reversed = false,
-                           contention slowdown = contention::fixed) noexcept
-      : phases_(&phases), count_(phase_count(phases)), reversed_(reversed), slowdown_(slowdown) {}
-  constexpr explicit clock(const problem<Phases>& p) noexcept : clock(p.phases, false, p.slowdown) {}
+  using row = tick_row<Phases>;
 
-  [[nodiscard]] constexpr std::size_t phases() const noexcept { return count_; }
+  constexpr explicit clock(const Phases& phases, contention slowdown = contention::fixed) noexcept
+      : phases_(&phases), slowdown_(slowdown) {
+    for_each_phase(phases, [&](std::size_t i, const auto& each) {
+      start_[i] = static_cast<ticks>(each.ready.count() * static_cast<double>(ticks_per_us) + 0.5);
+    });
+  }
+  constexpr explicit clock(const problem<Phases>& p) noexcept : clock(p.phases, p.slowdown) {}
+
+  /// From now on the time of a length is computed once, as long as no other needs its place. Up to 256 units of `align`
+  /// rows have places of their own: their odd part times 1, 2, 3, … never meets modulo a power of two. Lengths that are
+  /// not whole have a place next to those.
+  constexpr void remember(std::int64_t align, std::int64_t units) noexcept {
+    shift_ = std::countr_zero(static_cast<std::uint64_t>(align));
+    places_ = (std::min)(std::bit_ceil(static_cast<std::uint64_t>(units)), std::uint64_t{capacity});
+    for (std::uint64_t i = 0; i < 2 * places_; ++i) known_[i].rows = 0;
+  }
+
+  [[nodiscard]] constexpr std::size_t phases() const noexcept { return phase_count(*phases_); }
   [[nodiscard]] constexpr contention slowdown() const noexcept { return slowdown_; }
   [[nodiscard]] constexpr bool failed() const noexcept { return bad_rows_ != 0; }
   [[nodiscard]] constexpr hocket::error error() const noexcept {
@@ -59,56 +85,63 @@ class clock {
     return static_cast<ticks>(us * static_cast<double>(ticks_per_us) + 0.5);
   }
   /// The time of a tile in each phase; with the overlap factors if it is one of several.
-  constexpr tick_row times(std::int64_t rows, bool cut) noexcept {
-    tick_row t{};
-    for_each_phase(*phases_, [&](std::size_t i, const auto& each) {
-      double us = static_cast<double>(each.cost.time(static_cast<double>(rows)));
-      if (cut && slowdown_ == contention::fixed) us *= each.overlap;
-      t[reversed_ ? count_ - 1 - i : i] = to_ticks(us, rows);
-    });
-    return t;
+  constexpr row times(std::int64_t rows, bool cut) noexcept {
+    if (places_ == 0 || !cut) return evaluated(rows, cut);
+    known_length& place = known_[place_of(static_cast<std::uint64_t>(rows))];
+    if (place.rows != rows) {
+      place.times = evaluated(rows, true);
+      place.rows = rows;
+    }
+    return place.times;
   }
 
   /// The least time that a tile of several can take in each phase: under contention by rate, a factor below 1 speeds a
   /// phase up while another works, and one above 1 may never come to bear.
-  constexpr tick_row least_times(std::int64_t rows) noexcept {
-    tick_row t = times(rows, true);
+  constexpr row least_times(std::int64_t rows) noexcept {
+    row t = times(rows, true);
     if (slowdown_ == contention::fixed) return t;
     for_each_phase(*phases_, [&](std::size_t i, const auto& each) {
       if (each.overlap >= 1) return;
-      ticks& least = t[reversed_ ? count_ - 1 - i : i];
-      least = static_cast<ticks>(static_cast<double>(least) * each.overlap);
+      t[i] = static_cast<ticks>(static_cast<double>(t[i]) * each.overlap);
     });
     return t;
   }
 
   /// done[p]: when phase p becomes free. One more tile passes through. O(phases).
-  constexpr void pass(tick_row& done, const tick_row& t) const noexcept {
+  constexpr void pass(row& done, const row& t) const noexcept {
     ticks ready = 0;
-    for (std::size_t p = 0; p < count_; ++p) ready = done[p] = (done[p] > ready ? done[p] : ready) + t[p];
+    for (std::size_t p = 0; p < phases(); ++p) ready = done[p] = (done[p] > ready ? done[p] : ready) + t[p];
+  }
+  /// `count` equal tiles pass through. The path that ends in phase p enters at some phase q with the first tile, and
+  /// all further tiles are passed in the slowest phase between them. O(phases^2).
+  constexpr void pass(row& done, const row& t, std::int64_t count) const noexcept {
+    row after = done;
+    for (std::size_t p = 0; p < phases(); ++p) {
+      ticks sum = 0, slowest = 0, latest = 0;
+      for (std::size_t q = p + 1; q-- > 0;) {
+        sum += t[q];
+        slowest = (std::max)(slowest, t[q]);
+        latest = (std::max)(latest, done[q] + sum + (count - 1) * slowest);
+      }
+      after[p] = latest;
+    }
+    done = after;
   }
 
-  /// When each phase may start. Read backwards in time there is no such thing: callers time what they find forwards.
-  [[nodiscard]] constexpr tick_row start() const noexcept {
-    tick_row ready{};
-    if (reversed_) return ready;
-    for_each_phase(*phases_, [&](std::size_t i, const auto& each) {
-      ready[i] = static_cast<ticks>(each.ready.count() * static_cast<double>(ticks_per_us) + 0.5);
-    });
-    return ready;
-  }
+  /// When each phase may start.
+  [[nodiscard]] constexpr const row& start() const noexcept { return start_; }
 
   constexpr ticks uncut(std::int64_t rows) noexcept {
-    tick_row done = start();
+    row done = start();
     pass(done, times(rows, false));
-    return done[count_ - 1];
+    return done[phases() - 1];
   }
   constexpr ticks makespan(std::span<const std::int64_t> tiles) noexcept {
     if (tiles.size() == 1) return uncut(tiles[0]);
     if (slowdown_ == contention::while_both) return contended(tiles);
-    tick_row done = start();
+    row done = start();
     for (const std::int64_t rows : tiles) pass(done, times(rows, true));
-    return done[count_ - 1];
+    return done[phases() - 1];
   }
   /// sink(tile, phase, start, finish) for every tile in every phase. Throws what the sink throws.
   template <class Sink>
@@ -117,11 +150,11 @@ class clock {
       contended(tiles, sink);
       return;
     }
-    tick_row done = start();
+    row done = start();
     for (std::size_t i = 0; i < tiles.size(); ++i) {
-      const tick_row t = times(tiles[i], tiles.size() > 1);
+      const row t = times(tiles[i], tiles.size() > 1);
       pass(done, t);
-      for (std::size_t q = 0; q < count_; ++q) sink(i, q, done[q] - t[q], done[q]);
+      for (std::size_t q = 0; q < phases(); ++q) sink(i, q, done[q] - t[q], done[q]);
     }
   }
   /// The same for runs of equal tiles; empty runs are skipped. Precondition: two tiles or more, at most tile_capacity.
@@ -133,16 +166,36 @@ class clock {
         for (std::int64_t i = 0; i < r.count; ++i) tiles[count++] = r.rows;
       return contended({tiles.data(), count});
     }
-    tick_row done = start();
+    row done = start();
     for (const tile_run& r : runs) {
       if (r.count == 0) continue;
-      const tick_row t = times(r.rows, true);
-      for (std::int64_t i = 0; i < r.count; ++i) pass(done, t);
+      const row t = times(r.rows, true);
+      pass(done, t, r.count);
     }
-    return done[count_ - 1];
+    return done[phases() - 1];
   }
 
  private:
+  static constexpr std::size_t capacity = 256;
+  struct known_length {
+    std::int64_t rows;  ///< 0: none yet
+    row times;
+  };
+
+  [[nodiscard]] constexpr std::uint64_t place_of(std::uint64_t rows) const noexcept {
+    const std::uint64_t whole = rows >> shift_;
+    return 2 * (whole & (places_ - 1)) + (whole << shift_ == rows ? 0 : 1);
+  }
+  constexpr row evaluated(std::int64_t rows, bool cut) noexcept {
+    row t{};
+    for_each_phase(*phases_, [&](std::size_t i, const auto& each) {
+      double us = static_cast<double>(each.cost.time(static_cast<double>(rows)));
+      if (cut && slowdown_ == contention::fixed) us *= each.overlap;
+      t[i] = to_ticks(us, rows);
+    });
+    return t;
+  }
+
   /// Contention by rate: from event to event, a phase that works beside another works at 1 / overlap of its speed.
   /// O(tiles * phases^2). Throws what the sink throws.
   template <class Sink = no_sink>
@@ -157,8 +210,8 @@ class clock {
       bool works = false;
     };
     std::array<phase_state, max_phases> states{};
-    const std::span<phase_state> all(states.data(), count_);
-    const tick_row ready = start();
+    const std::span<phase_state> all(states.data(), phases());
+    const row ready = start();
     for_each_phase(*phases_, [&](std::size_t i, const auto& each) {
       states[i].slow = each.overlap;
       states[i].ready = static_cast<double>(ready[i]);
@@ -167,7 +220,7 @@ class clock {
     while (all.back().passed < tiles.size()) {
       std::size_t working = 0;
       double next = std::numeric_limits<double>::infinity();  // until the next event
-      for (std::size_t q = 0; q < count_; ++q) {
+      for (std::size_t q = 0; q < phases(); ++q) {
         phase_state& s = all[q];
         const std::size_t entered = q == 0 ? tiles.size() : all[q - 1].passed;
         s.works = s.passed < entered && s.ready <= now;
@@ -180,7 +233,7 @@ class clock {
       const auto whole = [&](const phase_state& s) { return s.left * (working > 1 ? s.slow : 1); };
       for (const phase_state& s : all)
         if (s.works && whole(s) < next) next = whole(s);
-      for (std::size_t q = 0; q < count_; ++q) {
+      for (std::size_t q = 0; q < phases(); ++q) {
         phase_state& s = all[q];
         if (!s.works) continue;
         if (whole(s) > next) {
@@ -206,11 +259,13 @@ class clock {
   }
 
   const Phases* phases_;
-  std::size_t count_;
   std::int64_t bad_rows_ = 0;
   std::int64_t too_long_us_ = 0;
-  bool reversed_;
   contention slowdown_;
+  row start_{};
+  int shift_ = 0;
+  std::uint64_t places_ = 0;                      // 0: nothing is remembered
+  std::array<known_length, 2 * capacity> known_;  // unset until `remember`
 };
 
 }  // namespace hocket::inline HOCKET_ABI::tiling::detail

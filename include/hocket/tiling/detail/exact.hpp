@@ -16,6 +16,8 @@ namespace hocket::inline HOCKET_ABI::tiling::detail {
 /// take.
 template <class Phases>
 class pareto_search {
+  using row = tick_row<Phases>;
+
  public:
   pareto_search(const grid& axis, clock<Phases>& timer, const exact_options& limits, std::pmr::memory_resource* memory)
       : axis_(axis),
@@ -63,13 +65,13 @@ class pareto_search {
   static constexpr ticks never = -1;  // in place of a time: this length is not allowed
   static constexpr ticks unset = ticks{1} << 61;
   struct state {
-    tick_row done;
+    row done;
     std::uint32_t before;
     std::uint32_t units;
   };
   using fronts = std::pmr::vector<std::pmr::vector<std::uint32_t>>;
 
-  [[nodiscard]] static bool usable(const tick_row& t) noexcept { return t[0] != never; }
+  [[nodiscard]] static bool usable(const row& t) noexcept { return t[0] != never; }
   /// Counted before it is done, so that the search does exactly as much as it may.
   [[nodiscard]] bool step() noexcept {
     if (steps_ == limits_.steps) return false;
@@ -85,8 +87,8 @@ class pareto_search {
     return true;
   }
   /// Whether every phase serving the rest at its least total is too late. An equal time may still have fewer tiles.
-  [[nodiscard]] bool is_hopeless(const tick_row& done, const incumbent& best, std::size_t covered) const noexcept {
-    const tick_row& rest = rest_[static_cast<std::size_t>(axis_.units) - covered];
+  [[nodiscard]] bool is_hopeless(const row& done, const incumbent& best, std::size_t covered) const noexcept {
+    const row& rest = rest_[static_cast<std::size_t>(axis_.units) - covered];
     for (std::size_t q = 0; q < timer_.phases(); ++q)
       if (done[q] + rest[q] > best.time) return true;
     return false;
@@ -99,8 +101,8 @@ class pareto_search {
     measure(inner_, false);
     measure(last_, last_ragged_);
     // rest_[u][q]: the least total time of phase q over the last u units, in any number of tiles.
-    rest_.assign(units, tick_row{});
-    tick_row behind{};  // behind phase q, the last tile still passes the later phases
+    rest_.assign(units, row{});
+    row behind{};  // behind phase q, the last tile still passes the later phases
     behind.fill(unset);
     for (std::size_t u = 1; u < units; ++u) {
       rest_[u].fill(unset);
@@ -117,13 +119,13 @@ class pareto_search {
           for (std::size_t q = 0; q < phases; ++q)
             rest_[u][q] = lesser(rest_[u][q], rest_[u - more][q] + inner_[more][q]);
     }
-    for (tick_row& each : rest_)
+    for (row& each : rest_)
       for (std::size_t q = 0; q < phases; ++q) each[q] = lesser(unset, each[q] + behind[q]);
   }
 
-  void measure(std::pmr::vector<tick_row>& times, bool ragged) {
+  void measure(std::pmr::vector<row>& times, bool ragged) {
     const auto units = static_cast<std::size_t>(axis_.units);
-    times.assign(units, tick_row{never});
+    times.assign(units, row{never});
     for (std::size_t u = 1; u < units; ++u) {
       const std::int64_t rows = axis_.length(static_cast<std::int64_t>(u), ragged);
       if (rows >= axis_.least) times[u] = timer_.times(rows, true);
@@ -131,8 +133,8 @@ class pareto_search {
   }
 
   /// One more tile of `more` units behind state `id`, so that `covered` are; false if a limit is reached.
-  bool extend(std::uint32_t id, std::size_t more, const std::pmr::vector<tick_row>& times, std::size_t covered,
-              fronts& out, const incumbent& best) {
+  bool extend(std::uint32_t id, std::size_t more, const std::pmr::vector<row>& times, std::size_t covered, fronts& out,
+              const incumbent& best) {
     if (!step()) return false;
     if (!usable(times[more])) return true;
     state s{id == no_state ? timer_.start() : states_[id].done, id, static_cast<std::uint32_t>(more)};
@@ -168,7 +170,7 @@ class pareto_search {
     if (!usable(last_[left])) return;
     if (axis_.shorter == short_end::first && left < states_[id].units) return;
     if (axis_.shorter == short_end::last && left > states_[id].units) return;
-    tick_row done = states_[id].done;
+    row done = states_[id].done;
     timer_.pass(done, last_[left]);
     const ticks time = done[timer_.phases() - 1];
     if (time > best.time) return;
@@ -184,7 +186,7 @@ class pareto_search {
   clock<Phases>& timer_;
   exact_options limits_;
   std::pmr::vector<state> states_;
-  std::pmr::vector<tick_row> first_, inner_, last_, rest_;
+  std::pmr::vector<row> first_, inner_, last_, rest_;
   std::int64_t steps_ = 0;
   bool first_ragged_ = false, last_ragged_ = false;
 };
@@ -206,9 +208,12 @@ result<plan> exact(const problem<Phases>& p, const exact_options& limits, std::p
   const grid axis(p.axis);
   if (axis.units > limits.units) return error{errc::limit_exceeded, axis.units, limits.units}.with("units of the axis");
   clock<Phases> timer(p);
+  timer.remember(axis.align, axis.units);
   incumbent best(axis, timer);
-  search(p, policy::automatic, axis, timer, best);
-  if (p.axis.format == tile_format::one_plus_n) offer_one_plus_n(axis, timer, best, axis.units);
+  count_bounds<Phases> bounds(axis, timer);
+  offer_uniform(axis, timer, bounds, best);
+  search(policy::automatic, axis, timer, bounds, unlimited, best);
+  if (p.axis.format == tile_format::one_plus_n) offer_one_plus_n(axis, timer, bounds, best, axis.units);
   if (p.axis.format == tile_format::two_runs) offer_every_two_runs(axis, timer, best, axis.units);
   if (timer.failed()) return timer.error();
   bool complete = true;
@@ -220,7 +225,7 @@ result<plan> exact(const problem<Phases>& p, const exact_options& limits, std::p
   }
   if (timer.failed()) return timer.error();
   if (!complete) return search.why();
-  auto out = finish(p, best.tiles.span(), policy::exact);
+  auto out = finish(p, timer, best.tiles.span(), policy::exact, bounds.lower());
   if (!out) return out;
   out->lower_bound = out->predicted;
   out->bound = bound_kind::proved;

@@ -34,40 +34,50 @@ constexpr void judge(const problem<Phases>& p, plan& out) noexcept {
   });
 }
 
-/// The plan of these tiles: times, bound, flags. Errors: errc::bad_cost.
+/// The plan of these tiles, whose problem has this lower bound: times and flags. Errors: errc::bad_cost.
 template <class Phases>
-constexpr result<plan> finish(const problem<Phases>& p, std::span<const std::int64_t> tiles, policy decided_by,
-                              flag_set flags = {}) noexcept {
-  const grid axis(p.axis);
-  clock<Phases> timer(p);
+constexpr result<plan> finish(const problem<Phases>& p, clock<Phases>& timer, std::span<const std::int64_t> tiles,
+                              policy decided_by, ticks lower_bound, flag_set flags = {}) noexcept {
   result<plan> out{plan{}};
   out->assign(tiles);
   out->decided_by = decided_by;
   out->predicted = picoseconds(timer.makespan(tiles));
-  out->serial = picoseconds(timer.uncut(axis.rows));
-  out->lower_bound = picoseconds(lower_bound(axis, timer));
+  out->serial = picoseconds(timer.uncut(p.axis.rows));
+  out->lower_bound = picoseconds(lower_bound);
   out->flags = flags;
   if (timer.failed()) return timer.error();
   judge(p, *out);
   return out;
 }
-
-/// Offers what a policy looks at, as far as the problem's format allows it.
+/// The plan of the tiles of a rule, which searches nothing.
 template <class Phases>
-constexpr void search(const problem<Phases>& p, policy by, const grid& axis, clock<Phases>& timer,
-                      incumbent& best) noexcept {
-  if (by == policy::none) return;
-  offer_uniform(axis, timer, best);
-  if (by == policy::uniform || axis.format == tile_format::uniform) return;
-  if (by != policy::one_plus_n && axis.format == tile_format::any) offer_lots(p, axis, timer, best);
-  if (by != policy::lot_streaming || axis.format == tile_format::one_plus_n) {
-    incumbent single(axis, timer);  // it looks closer where it improves: not to be measured against the lots
-    offer_one_plus_n(axis, timer, single);
-    best.offer(single.time, single.tiles);
-  }
+constexpr result<plan> finish(const problem<Phases>& p, std::span<const std::int64_t> tiles, policy decided_by,
+                              flag_set flags = {}) noexcept {
+  const grid axis(p.axis);
+  clock<Phases> timer(p);
+  count_bounds<Phases> bounds(axis, timer);
+  for (std::int64_t k = 2; k <= axis.max_tiles; ++k)
+    if (!bounds.look_at(k, infeasible)) break;
+  return finish(p, timer, tiles, decided_by, bounds.lower(), flags);
+}
+
+/// Offers what a policy looks at beyond equal tiles, as far as the problem's format allows it. Precondition: equal
+/// tiles have been offered. Half of what it may look at is for lots, so that `automatic` finds what `lot_streaming`
+/// does.
+template <class Phases>
+constexpr void search(policy by, const grid& axis, clock<Phases>& timer, const count_bounds<Phases>& bounds,
+                      std::int64_t evaluations, incumbent& best) noexcept {
+  if (by == policy::none || by == policy::uniform || axis.format == tile_format::uniform) return;
+  if (best.tiles.count == 1 && bounds.lower() >= best.time) return;  // proved, and nothing has fewer tiles
+  const bool has_lots = by != policy::one_plus_n && axis.format == tile_format::any;
+  if (has_lots) offer_lots(axis, timer, bounds, allowance{evaluations / 2}, best);
+  const ticks before = best.time;
+  if (by != policy::lot_streaming || axis.format == tile_format::one_plus_n)
+    offer_one_plus_n(axis, timer, bounds, best);
   if (by == policy::one_plus_n) return;
   if (axis.format == tile_format::two_runs) offer_every_two_runs(axis, timer, best);
-  if (by != policy::lot_streaming && axis.format == tile_format::any) descend(axis, timer, best);
+  allowance left{evaluations / 2};
+  if (has_lots && best.time < before) descend(axis, timer, left, best);
 }
 
 }  // namespace hocket::inline HOCKET_ABI::tiling::detail
