@@ -26,6 +26,13 @@ struct trie_leaf {
   void join(const trie_leaf& more) noexcept {
     for (std::size_t w = 0; w < words; ++w) word[w] |= more.word[w];
   }
+  // Those before a, an id of the window.
+  [[nodiscard]] trie_leaf before(node_id a) const noexcept {
+    trie_leaf out{};
+    for (std::size_t w = 0; w < word_of(a); ++w) out.word[w] = word[w];
+    out.word[word_of(a)] = word[word_of(a)] & (bit_of(a) - 1);
+    return out;
+  }
   [[nodiscard]] friend bool operator==(const trie_leaf&, const trie_leaf&) = default;
   [[nodiscard]] std::size_t count() const noexcept {
     std::size_t total = 0;
