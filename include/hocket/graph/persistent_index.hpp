@@ -328,7 +328,7 @@ class persistent_index {
         const tries::block_id own = sets_[p].near();
         const reader latest = readers_[own % readers_.size()];
         if (window(p) != window(b) || own == 0 || latest.leaf != own) continue;
-        if (staged_.near.before(latest.last) != tries_.leaf_at(own).before(latest.last)) continue;
+        if (!staged_.near.is_same_before(latest.last, tries_.leaf_at(own))) continue;
         tries_.put(own, staged_.near);
         staged_.own = own;
         staged_.last = latest.last;
