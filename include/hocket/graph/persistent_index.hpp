@@ -306,10 +306,15 @@ class persistent_index {
   void stage(node_id p, node_id b) {
     const set of_p = sets_[p];
     staged_.far = tries_.merge(staged_.far, of_p.far());
-    if (staged_.ascends) {
+    if (staged_.ascends && window(p) == window(b)) {
+      const leaf& all = tries_.leaf_at(of_p.near());
+      if (of_p.is_shared()) staged_.near.join_before(p, all);
+      else staged_.near.join(all);
+      staged_.near.set(p);
+    } else if (staged_.ascends) {
       leaf around = near_of(p);
       around.set(p);
-      stage_around(p, b, around);
+      staged_.far = tries_.join(staged_.far, p, around);
     } else {
       if (of_p.near() != 0) stage_around(p, b, near_of(p));
       if (window(p) != window(b)) stage_around(b, b, tries_.leaf_at(tries_.find_leaf(of_p.far(), b)));
@@ -322,18 +327,19 @@ class persistent_index {
   }
   // Finds a leaf for what is staged: that of a predecessor if all who read it will see what they saw, else a new one.
   void stage_near(node_id b, std::span<const node_id> preds) {
-    if (staged_.near == leaf{}) return;
     if (staged_.ascends) {
-      for (const node_id p : preds) {
-        const tries::block_id own = sets_[p].near();
-        const reader latest = readers_[own % readers_.size()];
-        if (window(p) != window(b) || own == 0 || latest.leaf != own) continue;
-        if (!staged_.near.is_same_before(latest.last, tries_.leaf_at(own))) continue;
+      // The latest predecessor comes first. Without one in the window there is nothing in it.
+      if (preds.empty() || window(preds.front()) != window(b)) return;
+      const tries::block_id own = sets_[preds.front()].near();
+      const reader latest = readers_[own % readers_.size()];
+      if (own != 0 && latest.leaf == own && staged_.near.is_same_before(latest.last, tries_.leaf_at(own))) {
         tries_.put(own, staged_.near);
         staged_.own = own;
         staged_.last = latest.last;
         return;
       }
+    } else if (staged_.near == leaf{}) {
+      return;
     }
     staged_.own = tries_.add(staged_.near);
   }

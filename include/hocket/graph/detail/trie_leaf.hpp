@@ -26,6 +26,12 @@ struct trie_leaf {
   void join(const trie_leaf& more) noexcept {
     for (std::size_t w = 0; w < words; ++w) word[w] |= more.word[w];
   }
+  // Puts those of another that are before a, an id of the window, into it.
+  void join_before(node_id a, const trie_leaf& more) noexcept {
+    const std::uint64_t* const mask = masks_before(a);
+    for (std::size_t w = 0; w < words; ++w) word[w] |= more.word[w] & mask[w];
+    word[word_of(a)] |= more.word[word_of(a)] & (bit_of(a) - 1);
+  }
   // Those before a, an id of the window.
   [[nodiscard]] trie_leaf before(node_id a) const noexcept {
     const std::uint64_t* const mask = masks_before(a);
