@@ -3,6 +3,8 @@
 #include <hocket/graph/detail/bit_tries.hpp>
 #include <hocket/graph/index.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,9 +20,14 @@ namespace hocket::inline HOCKET_ABI::graph {
 /// over the other windows:
 ///
 ///     sets_[b]   far  ──► trie of the ancestors in other windows, shared block by block with other nodes
-///                near ──► 1 1 0 1 1 0 0 0 | 0 0 0 …        the ancestors in b's own window; none: no leaf
+///                near ──► 1 1 0 1 1 0 0 0 | 1 0 1 …        the ancestors in b's own window; none: no leaf
+///                               bits before b   from b on: those of later nodes that read the same leaf
 ///
 ///     late_[x]   two words: the late edges that x runs before, and those that it runs after
+///
+/// If ancestors are smaller than their nodes, a node reads no further than its own bit. So a node joins the leaf of a
+/// predecessor where the bits before the leaf's last reader are what it needs, and writes the others. About
+/// 10 ops of a program read one leaf.
 ///
 /// An op whose predecessors are in its window shares the trie of the latest, as long as that implies the others.
 /// Uniting two tries visits only the blocks in which they differ, and a set that contains the other is the union.
@@ -34,6 +41,7 @@ namespace hocket::inline HOCKET_ABI::graph {
 /// |------------------------------------------------------------------------|-----------------------------------------|
 /// | sets refer to blocks older than now_.settled alone                     | a reduce that nobody commits is undone  |
 /// | near has every ancestor in the own window, and not the node itself     | reaches looks in one place              |
+/// | no trie refers to a leaf that is somebody's near                       | it is written to again                  |
 /// | of the own window, far has some of them, or none                       | each is counted and listed once         |
 /// | late_ is empty, or has an entry a node                                 | without late edges it costs nothing     |
 /// | before(x) and after(x) have no bit in common                           | the graph has no cycle                  |
@@ -55,6 +63,7 @@ class persistent_index {
         sets_(std::move(other.sets_)),
         late_(std::move(other.late_)),
         linked_(std::move(other.linked_)),
+        readers_(other.readers_),
         staged_(other.staged_),
         now_(other.now_) {
     other.clear();
@@ -63,6 +72,7 @@ class persistent_index {
       : tries_(other.tries_, other.now_.settled),
         sets_(other.sets_.begin(), other.sets_.end()),
         late_(other.late_.begin(), other.late_.end()),
+        readers_(other.readers_),
         now_(other.now_) {}
   persistent_index& operator=(persistent_index other) noexcept {
     std::destroy_at(this);
@@ -77,6 +87,7 @@ class persistent_index {
   }
   void clear() noexcept {
     now_ = {};
+    readers_ = {};
     tries_.shrink(now_.settled);
     sets_.clear();
     late_.clear();
@@ -90,7 +101,7 @@ class persistent_index {
 
   /// Number of strict ancestors of b. O(blocks of its set); O(nodes) for one after a late edge.
   [[nodiscard]] std::size_t ancestor_count(node_id b) const noexcept {
-    return with_late(b, tries_.count(sets_[b].far) + near_only(b));
+    return with_late(b, tries_.count(sets_[b].far()) + near_only(b));
   }
 
   /// f(a) for each strict ancestor of b, ascending. O(blocks of its set + ancestors); O(nodes) for one after a late
@@ -105,10 +116,10 @@ class persistent_index {
     const node_id first = window(b) << tries::leaf_bits;
     bool is_listed = false;  // the own window
     const auto list_own = [&] {
-      if (!is_listed) tries_.leaf_at(sets_[b].near).for_each(first, f);
+      if (!is_listed) near_of(b).for_each(first, f);
       is_listed = true;
     };
-    tries_.for_each(sets_[b].far, [&](node_id a) {
+    tries_.for_each(sets_[b].far(), [&](node_id a) {
       if (a >= first) list_own();
       if (window(a) != window(b)) f(a);
     });
@@ -122,7 +133,7 @@ class persistent_index {
     std::uint64_t pairs = 0;
     for (std::size_t i = 0; i < size(); ++i) {
       const auto b = static_cast<node_id>(i);
-      pairs += with_late(b, tries_.count(sets_[b].far, counts) + near_only(b));
+      pairs += with_late(b, tries_.count(sets_[b].far(), counts) + near_only(b));
     }
     return pairs;
   }
@@ -141,15 +152,16 @@ class persistent_index {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < preds.size(); ++i) {
       const node_id p = preds[i];
-      if (is_in(staged_.ancestors, b, p)) continue;
+      if (is_staged(b, p)) continue;
       stage(p, b);
       std::swap(preds[i], preds[kept]);
       ++kept;
     }
     if (!staged_.ascends) {
-      kept = keep_if(preds, kept, [&](node_id p) { return !is_in(staged_.ancestors, b, p); });
+      kept = keep_if(preds, kept, [&](node_id p) { return !is_staged(b, p); });
       for (const node_id p : preds.first(kept)) stage_around(p, b, leaf::of(p));
     }
+    stage_near(b, preds.first(kept));
     return late_.empty() ? kept : without_late(preds, kept);
   }
 
@@ -165,7 +177,8 @@ class persistent_index {
       if (!late_.empty()) late_.push_back({});
     }
     if (!late_.empty()) late_[b].after = staged_.after;
-    sets_[b] = staged_.ancestors;
+    sets_[b] = set(staged_.far, staged_.own, staged_.ascends);
+    if (staged_.ascends) readers_[staged_.own % readers_.size()] = {staged_.own, (std::max)(staged_.last, b)};
     now_.ascends = staged_.ascends;
     now_.settled = tries_.size();
   }
@@ -203,11 +216,11 @@ class persistent_index {
     for (std::size_t i = 0; i < size(); ++i) {
       const auto b = static_cast<node_id>(i);
       const set& s = sets_[b];
-      if (!tries_.check_invariants(s.far, now_.settled) || s.near >= now_.settled.leaves) return false;
-      leaf near = tries_.leaf_at(s.near);
+      if (!tries_.check_invariants(s.far(), now_.settled) || s.near() >= now_.settled.leaves) return false;
+      leaf near = near_of(b);
       if (near.test(b)) return false;
-      near.join(tries_.leaf_at(tries_.find_leaf(s.far, b)));
-      if (near != tries_.leaf_at(s.near)) return false;
+      near.join(tries_.leaf_at(tries_.find_leaf(s.far(), b)));
+      if (near != near_of(b)) return false;
       const late_bits late = late_.empty() ? late_bits{} : late_[b];
       if ((late.before & late.after) != 0 || ((late.before | late.after) & unused) != 0) return false;
       bool ascends = true;
@@ -221,14 +234,32 @@ class persistent_index {
   using tries = detail::bit_tries;
   using leaf = tries::leaf;
 
-  struct set {
-    tries::root far;
-    tries::block_id near = 0;
+  // Block numbers have 29 bits: two words hold the set.
+  class set {
+   public:
+    set() = default;
+    // is_shared: of the leaf `near`, only what is before the node counts.
+    set(tries::root far, tries::block_id near, bool is_shared) noexcept
+        : far_(far.block << 3 | far.height), near_(near << 1 | (is_shared ? 1u : 0u)) {}
+    [[nodiscard]] tries::root far() const noexcept { return {far_ >> 3, far_ & 7u}; }
+    [[nodiscard]] tries::block_id near() const noexcept { return near_ >> 1; }
+    [[nodiscard]] bool is_shared() const noexcept { return (near_ & 1u) != 0; }
+
+   private:
+    std::uint32_t far_ = 0, near_ = 0;
   };
+  static_assert(sizeof(set) == 8 && sizeof(node_id) == 4);
   struct staged {
-    set ancestors;
+    tries::root far;          // ancestors in other windows
+    leaf near{};              // those in its own window
+    tries::block_id own = 0;  // the leaf that will hold them
+    node_id last = 0;         // the last of the nodes that read that leaf already
     std::uint64_t after = 0;  // the late edges before the node
     bool ascends = true;      // will now_.ascends hold, and did the predecessors come in descending order?
+  };
+  struct reader {
+    tries::block_id leaf = 0;
+    node_id last = 0;  // no later node reads it
   };
   struct state {
     tries::mark settled;           // the blocks that are committed
@@ -247,12 +278,21 @@ class persistent_index {
     return std::size_t{now_.settled.leaves} + std::size_t{now_.settled.inners};
   }
   [[nodiscard]] bool is_in(const set& of_b, node_id b, node_id a) const noexcept {
-    return window(a) == window(b) ? tries_.leaf_at(of_b.near).test(a) : tries_.has(of_b.far, a);
+    if (window(a) != window(b)) return tries_.has(of_b.far(), a);
+    return tries_.leaf_at(of_b.near()).test(a) && (a < b || !of_b.is_shared());
+  }
+  [[nodiscard]] bool is_staged(node_id b, node_id a) const noexcept {
+    return window(a) == window(b) ? staged_.near.test(a) : tries_.has(staged_.far, a);
+  }
+  // The ancestors of b in its window.
+  [[nodiscard]] leaf near_of(node_id b) const noexcept {
+    const leaf& all = tries_.leaf_at(sets_[b].near());
+    return sets_[b].is_shared() ? all.before(b) : all;
   }
   [[nodiscard]] bool is_late(node_id b) const noexcept { return !late_.empty() && late_[b].after != 0; }
   // Ancestors in b's window beyond those that its trie has too.
   [[nodiscard]] std::size_t near_only(node_id b) const noexcept {
-    return tries_.leaf_at(sets_[b].near).count() - tries_.leaf_at(tries_.find_leaf(sets_[b].far, b)).count();
+    return near_of(b).count() - tries_.leaf_at(tries_.find_leaf(sets_[b].far(), b)).count();
   }
   // `count` and the ancestors by late edges alone.
   [[nodiscard]] std::size_t with_late(node_id b, std::size_t count) const noexcept {
@@ -265,21 +305,43 @@ class persistent_index {
   // Puts the ancestors of p, and if in order p itself, into the set that is staged for b.
   void stage(node_id p, node_id b) {
     const set of_p = sets_[p];
-    staged_.ancestors.far = tries_.merge(staged_.ancestors.far, of_p.far);
-    if (staged_.ascends) {
-      leaf around = tries_.leaf_at(of_p.near);
+    staged_.far = tries_.merge(staged_.far, of_p.far());
+    if (staged_.ascends && window(p) == window(b)) {
+      const leaf& all = tries_.leaf_at(of_p.near());
+      if (of_p.is_shared()) staged_.near.join_before(p, all);
+      else staged_.near.join(all);
+      staged_.near.set(p);
+    } else if (staged_.ascends) {
+      leaf around = near_of(p);
       around.set(p);
-      stage_around(p, b, around);
+      staged_.far = tries_.join(staged_.far, p, around);
     } else {
-      if (of_p.near != 0) stage_around(p, b, tries_.leaf_at(of_p.near));
-      if (window(p) != window(b)) stage_around(b, b, tries_.leaf_at(tries_.find_leaf(of_p.far, b)));
+      if (of_p.near() != 0) stage_around(p, b, near_of(p));
+      if (window(p) != window(b)) stage_around(b, b, tries_.leaf_at(tries_.find_leaf(of_p.far(), b)));
     }
   }
   // Puts what is in the window of p into it.
   void stage_around(node_id p, node_id b, const leaf& more) {
-    set& s = staged_.ancestors;
-    if (window(p) == window(b)) s.near = tries_.join_own(s.near, more);
-    else s.far = tries_.join(s.far, p, more);
+    if (window(p) == window(b)) staged_.near.join(more);
+    else staged_.far = tries_.join(staged_.far, p, more);
+  }
+  // Finds a leaf for what is staged: that of a predecessor if all who read it will see what they saw, else a new one.
+  void stage_near(node_id b, std::span<const node_id> preds) {
+    if (staged_.ascends) {
+      // The latest predecessor comes first. Without one in the window there is nothing in it.
+      if (preds.empty() || window(preds.front()) != window(b)) return;
+      const tries::block_id own = sets_[preds.front()].near();
+      const reader latest = readers_[own % readers_.size()];
+      if (own != 0 && latest.leaf == own && staged_.near.is_same_before(latest.last, tries_.leaf_at(own))) {
+        tries_.put(own, staged_.near);
+        staged_.own = own;
+        staged_.last = latest.last;
+        return;
+      }
+    } else if (staged_.near == leaf{}) {
+      return;
+    }
+    staged_.own = tries_.add(staged_.near);
   }
   // Stages the late edges before the next node; of the predecessors, those come last that late edges imply.
   [[nodiscard]] std::size_t without_late(std::span<node_id> preds, std::size_t kept) noexcept {
@@ -306,8 +368,8 @@ class persistent_index {
     if (after_a != 0)
       for (late_bits& x : late_) x.before |= (x.before & after_a) != 0 ? bit : 0;
     const auto mark = [&](node_id x) { late_[x].before |= bit; };
-    tries_.for_each(sets_[a].far, mark);
-    tries_.leaf_at(sets_[a].near).for_each(window(a) << tries::leaf_bits, mark);
+    tries_.for_each(sets_[a].far(), mark);
+    near_of(a).for_each(window(a) << tries::leaf_bits, mark);
     mark(a);
     for (const node_id d : affected) late_[d].after |= bit;
     ++now_.late_edges;
@@ -318,15 +380,15 @@ class persistent_index {
     linked_.clear();
     linked_.reserve(affected.size());
     tries_.begin_set();
-    leaf own = tries_.leaf_at(sets_[a].near);
+    leaf own = near_of(a);
     own.set(a);
-    const tries::root more = tries_.join(sets_[a].far, a, own);
+    const tries::root more = tries_.join(sets_[a].far(), a, own);
     for (const node_id d : affected) {
       tries_.begin_set();
-      const tries::root far = tries_.merge(sets_[d].far, more);
-      leaf near = tries_.leaf_at(sets_[d].near);
+      const tries::root far = tries_.merge(sets_[d].far(), more);
+      leaf near = near_of(d);
       near.join(tries_.leaf_at(tries_.find_leaf(more, d)));
-      linked_.push_back({far, near == leaf{} ? 0 : tries_.add(near)});
+      linked_.push_back({far, near == leaf{} ? 0 : tries_.add(near), false});
     }
     for (std::size_t i = 0; i < affected.size(); ++i) {
       sets_[affected[i]] = linked_[i];
@@ -341,6 +403,8 @@ class persistent_index {
   std::pmr::vector<set> sets_;
   std::pmr::vector<late_bits> late_;
   std::pmr::vector<set> linked_;  // what link works on
+  // The last reader of each leaf `near`, at its number modulo the size. One that was forgotten costs a leaf, no more.
+  std::array<reader, 512> readers_{};
   staged staged_;
   state now_;
 };

@@ -67,12 +67,8 @@ class bit_tries {
     leaves_[b] = content;
     return b;
   }
-  // A leaf of the set at hand with the bits of `more` put in; if it is 0, a new one.
-  [[nodiscard]] block_id join_own(block_id own, const leaf& more) {
-    if (own == 0) return add(more);
-    leaves_[own].join(more);
-    return own;
-  }
+  // Writes to a leaf that is in no trie.
+  void put(block_id b, const leaf& content) noexcept { leaves_[b] = content; }
 
   [[nodiscard]] bool has(const root& r, node_id a) const noexcept { return leaf_at(find_leaf(r, a)).test(a); }
   // The leaf in which a would be; 0 if there is none.

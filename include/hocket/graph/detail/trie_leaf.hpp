@@ -26,6 +26,32 @@ struct trie_leaf {
   void join(const trie_leaf& more) noexcept {
     for (std::size_t w = 0; w < words; ++w) word[w] |= more.word[w];
   }
+  // Puts those of another that are before a, an id of the window, into it.
+  void join_before(node_id a, const trie_leaf& more) noexcept {
+    const std::uint64_t* const mask = masks_before(a);
+    for (std::size_t w = 0; w < words; ++w) word[w] |= more.word[w] & mask[w];
+    word[word_of(a)] |= more.word[word_of(a)] & (bit_of(a) - 1);
+  }
+  // Those before a, an id of the window.
+  [[nodiscard]] trie_leaf before(node_id a) const noexcept {
+    const std::uint64_t* const mask = masks_before(a);
+    trie_leaf out;
+    for (std::size_t w = 0; w < words; ++w) out.word[w] = word[w] & mask[w];
+    out.word[word_of(a)] = word[word_of(a)] & (bit_of(a) - 1);
+    return out;
+  }
+  [[nodiscard]] bool is_same_before(node_id a, const trie_leaf& other) const noexcept {
+    const std::uint64_t* const mask = masks_before(a);
+    std::uint64_t differ = (word[word_of(a)] ^ other.word[word_of(a)]) & (bit_of(a) - 1);
+    for (std::size_t w = 0; w < words; ++w) differ |= (word[w] ^ other.word[w]) & mask[w];
+    return differ == 0;
+  }
+  // For each word, all ones if it is before the word of a: no branch, in any graph.
+  [[nodiscard]] static const std::uint64_t* masks_before(node_id a) noexcept {
+    constexpr std::uint64_t all = ~std::uint64_t{0};
+    static constexpr std::uint64_t masks[2 * words] = {all, all, all, all, all, all, all, all};
+    return masks + (words - word_of(a));
+  }
   [[nodiscard]] friend bool operator==(const trie_leaf&, const trie_leaf&) = default;
   [[nodiscard]] std::size_t count() const noexcept {
     std::size_t total = 0;
