@@ -25,9 +25,9 @@ namespace hocket::inline HOCKET_ABI::graph {
 ///
 ///     late_[x]   two words: the late edges that x runs before, and those that it runs after
 ///
-/// If ancestors are smaller than their nodes, a node reads no further than its own bit. So a node joins the leaf of a
-/// predecessor where the bits before the leaf's last reader are what it needs, and writes the others. About
-/// 10 ops of a program read one leaf.
+/// If ancestors are smaller than their nodes, a node reads no further than its own bit. So a node joins the leaf of its
+/// latest predecessor where the bits before the leaf's last reader are what it needs, and writes the others. About 10
+/// ops of a program read one leaf.
 ///
 /// An op whose predecessors are in its window shares the trie of the latest, as long as that implies the others.
 /// Uniting two tries visits only the blocks in which they differ, and a set that contains the other is the union.

@@ -64,6 +64,24 @@ constexpr void try_lengths(length_range range, std::int64_t exhaustive, F&& f) n
   }
 }
 
+/// One end of the rows and the other: whether the first and the last tile may be ragged.
+struct ragged_ends {
+  bool first, last;
+};
+
+/// Offers one tile and n equal ones, out of `range`, with the single one first or last.
+template <class Phases>
+constexpr void offer_lengths(const grid& axis, clock<Phases>& timer, incumbent& best, std::int64_t exhaustive,
+                             std::int64_t n, length_range range, bool single_first, ragged_ends ends) noexcept {
+  try_lengths(range, exhaustive, [&](std::int64_t length) {
+    const ticks before = best.time;
+    const std::int64_t single = axis.units - n * length;
+    if (single_first) offer_two_runs(axis, timer, best, single, 1, length, n, ends.first, ends.last);
+    else offer_two_runs(axis, timer, best, length, n, single, 1, ends.first, ends.last);
+    return best.time < before;
+  });
+}
+
 /// Offers one tile and n equal ones in both orders: every such tiling that can be better than what is known, if there
 /// are at most `exhaustive` lengths to try for an n; else those of try_lengths.
 /// O(max_tiles * lengths * phases^2).
@@ -71,25 +89,19 @@ template <class Phases>
 constexpr void offer_one_plus_n(const grid& axis, clock<Phases>& timer, const count_bounds<Phases>& bounds,
                                 incumbent& best, std::int64_t exhaustive = every_length) noexcept {
   const bool has_lines = bounds.are_known() && timer.phases() == 2;
+  const auto offer = [&](std::int64_t n, bool single_first, ragged_ends ends) {
+    length_range range{1, (axis.units - 1) / n};  // at least one unit is left for the single tile
+    const bool equal_is_ragged = single_first ? ends.last : ends.first;
+    if (has_lines && !equal_is_ragged)
+      range = worth_trying(axis, bounds.line(single_first ? 0 : 1, n + 1), bounds.line(single_first ? 1 : 0, n + 1), n,
+                           best.time - timer.start()[0], range);
+    offer_lengths(axis, timer, best, exhaustive, n, range, single_first, ends);
+  };
   axis.for_each_end([&](bool first, bool last) {
-    for (std::int64_t n = 1; n < bounds.most(); ++n) {
-      const std::int64_t longest = (axis.units - 1) / n;  // at least one unit is left for the single tile
-      if (longest < 1) break;
+    for (std::int64_t n = 1; n < bounds.most() && n < axis.units; ++n) {
       if (bounds.of(n + 1) > best.time) continue;
-      for (const bool single_first : {true, false}) {
-        length_range range{1, longest};
-        const bool equal_is_ragged = single_first ? last : first;
-        if (has_lines && !equal_is_ragged)
-          range = worth_trying(axis, bounds.line(single_first ? 0 : 1, n + 1), bounds.line(single_first ? 1 : 0, n + 1),
-                               n, best.time - timer.start()[0], range);
-        try_lengths(range, exhaustive, [&](std::int64_t length) {
-          const ticks before = best.time;
-          const std::int64_t single = axis.units - n * length;
-          if (single_first) offer_two_runs(axis, timer, best, single, 1, length, n, first, last);
-          else offer_two_runs(axis, timer, best, length, n, single, 1, first, last);
-          return best.time < before;
-        });
-      }
+      offer(n, true, {first, last});
+      offer(n, false, {first, last});
     }
   });
 }
