@@ -92,6 +92,21 @@ TEST_CASE("every schedule of the library can be planned", "[planner][plan]") {
   }
 }
 
+TEST_CASE("where there are more stages than layers, an open split leaves the ends empty", "[planner][plan]") {
+  step_problem q = llama({.pp = 4, .vp = 2});
+  cost::model six = published::llama_7b;
+  six.layers = 6;
+  q.model = six;
+  q.schedule = usual(q.parallel);
+  const step_plan even = plan_step(q).value();
+  q.search_split = true;
+  const step_plan open = plan_step(q).value();
+  CHECK(open.run.makespan == even.run.makespan);
+  std::int64_t layers = 0;
+  for (const cost::rank_layers& rank : open.ranks) layers += rank.layer_count;
+  CHECK(layers == 6);
+}
+
 TEST_CASE("a plan fits where its own peak and the reserve do", "[planner][plan]") {
   step_problem q = llama({.pp = 4});
   q.memory.reserve = 2_GiB;

@@ -320,6 +320,26 @@ TEST_CASE("the front is that of brute force over the same space", "[planner][str
   }
 }
 
+TEST_CASE("first and last stages without layers are searched, too", "[planner][strategy]") {
+  const strategy_space space{.tensor = {1, 2},
+                             .expert = {1},
+                             .chunks = {1, 2},
+                             .micro_batches = {1},
+                             .copies = {1},
+                             .zeros = {cost::zero::none}};
+  cost::model six = llama_13b;
+  six.layers = 6;
+  const cluster on = cluster_of(8);
+  const auto t = step(32);
+  const auto found = solve(strategy_problem{six, t, on, space});
+  REQUIRE(found);
+  const auto all = one_by_one(six, t, on, space);
+  CHECK(static_cast<std::int64_t>(all.size()) == found->evaluated);
+  const auto has_empty = [](const scored_strategy& x) { return x.of.how.pp * x.of.how.vp == 8; };
+  CHECK(std::any_of(all.begin(), all.end(), has_empty));
+  CHECK(std::any_of(found->by_least.begin(), found->by_least.end(), has_empty));
+}
+
 TEST_CASE("the guide's advice: 7B data parallel, 13B pipeline, 70B tensor + sequence + pipeline + copies",
           "[planner][strategy]") {
   const auto small_model = solve(strategy_problem{llama_7b, step(64), cluster_of(8)});

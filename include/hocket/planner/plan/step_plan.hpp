@@ -120,7 +120,9 @@ struct planned_stages {
 /// are searched: then on what the usual one holds.
 [[nodiscard]] inline result<planned_stages> stages_of_step(const step_problem& q, const plan_options& how) {
   planned_stages out;
-  if (q.search_split || !q.split.empty()) {
+  // Where there are more stages than layers, the first and the last stay empty, and the others have one each.
+  const bool is_open = q.search_split && q.model.layer_count() >= q.parallel.pp * q.parallel.vp;
+  if (is_open || !q.split.empty()) {
     const auto plan = schedule_of(q, {.forward = 1, .backward = 2});
     if (!plan) return plan.error();
     if (plan->directions() > 1)

@@ -183,7 +183,7 @@ class strategy_finder {
     }
     for (const std::int64_t vp : space_.chunks) {
       s_.how.vp = vp;
-      if (p.pp * vp > form::layer_count(m_) || (vp > 1 && p.pp == 1)) {
+      if (!cost::check_even_stages(form::layer_count(m_), p) || (vp > 1 && p.pp == 1)) {
         reject(rejection::stages, inner());
         continue;
       }
