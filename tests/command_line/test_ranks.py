@@ -138,6 +138,15 @@ class Hang(ToolTest):
         for kind, why in (("all_reduce", "mismatch"), ("_reduce_scatter_base", "all came"), ("all_to_all", "all came")):
             a, b = self.dump(2, (kind, 1, "started")), self.dump(5, (kind, 1, "started", other))
             self.assertEqual(self.why(a, b)["why"], why, kind)
+        # Two groups of a mesh's dimension have one name and description, and other members.
+        mine, theirs = self.dump(0, reduce, members="[0, 1]"), self.dump(1, reduce, members="[0, 1]")
+        third = self.dump(2, ("all_gather", 1, "started"), members="[2, 3]")
+        answer = self.why(mine, theirs, third, self.dump(3, members="[2, 3]"))
+        self.assertEqual((answer["why"], answer["absent"], answer["calls"][0]["group"]), ("never comes", [3], "pipe of ranks 2, 3"))
+        # Calls that were coalesced share a number, and differ from each other.
+        pair = [("all_gather_coalesced_a", 1, "completed"), ("all_gather_b", 1, "completed", {"input_sizes": [[64]]})]
+        self.assertEqual(self.why(self.dump(2, *pair), self.dump(5, *pair))["why"], "nothing open")
+        self.assertEqual(self.why(self.dump(2, *pair), self.dump(5, *pair[:1], pair[0]))["why"], "mismatch")
         # Records that were cut off do not say which transfers belong together.
         a = self.dump(2, ("send 0->1", 0, "scheduled"), ("all_reduce", 9, "completed"), first=40)
         b = self.dump(5, ("all_reduce", 10, "scheduled"), first=40)

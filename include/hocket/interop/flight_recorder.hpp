@@ -4,6 +4,7 @@
 #include <hocket/core/ids.hpp>
 #include <hocket/core/result.hpp>
 #include <hocket/ranks/recorded.hpp>
+#include <hocket/ranks/tell.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -45,6 +46,7 @@ class flight_reader {
       std::sort(g.members.begin(), g.members.end());
       g.members.erase(std::unique(g.members.begin(), g.members.end()), g.members.end());
     }
+    tell_groups_apart();
     return std::move(job_);
   }
 
@@ -61,11 +63,18 @@ class flight_reader {
     const auto found = of.find(name);
     return found != of.end() && found->is_boolean() && found->get<bool>();
   }
-  /// The group of a name; its description if that says more.
-  [[nodiscard]] std::uint32_t group(const std::string& name, const std::string& said) {
-    const auto [at, is_new] = groups_.try_emplace(name, static_cast<std::uint32_t>(job_.groups.size()));
+  /// The group of a name and its members, as far as they are written; its description if that says more.
+  [[nodiscard]] std::uint32_t group(const std::string& name, const std::string& members, const std::string& said) {
+    const auto [at, is_new] = groups_.try_emplace({name, members}, static_cast<std::uint32_t>(job_.groups.size()));
     if (is_new) job_.groups.push_back({said.empty() || said == "undefined" ? "group " + name : said, {}, true});
     return at->second;
+  }
+  /// Groups of one description, such as those of a mesh's dimension, get their members as part of the name.
+  void tell_groups_apart() {
+    std::map<std::string, int> times;
+    for (const ranks::recorded_group& g : job_.groups) ++times[g.name];
+    for (ranks::recorded_group& g : job_.groups)
+      if (times[g.name] > 1) g.name += " of " + ranks::detail::rank_words(g.members);
   }
   /// Elements of all tensors of a list of shapes; -1 if there is none, or more than fit.
   [[nodiscard]] static std::int64_t elements(const nlohmann::json& entry, const char* name) {
@@ -101,6 +110,7 @@ class flight_reader {
     const bool cut = !entries->empty() && first > 0;
     any_cut_ = any_cut_ || cut;
     job_.ranks.push_back({.rank = record.rank, .calls = {}, .cut = cut});
+    own_.emplace_back();
     add_members(record.dump);
     return {};
   }
@@ -116,10 +126,11 @@ class flight_reader {
         return x.is_number_unsigned() && x.get<std::uint64_t>() < no_id;
       };
       if (!std::all_of(list.begin(), list.end(), is_rank)) continue;
-      ranks::recorded_group& named = job_.groups[group(name, text(config, "desc"))];
+      const std::uint32_t g = group(name, list.dump(), text(config, "desc"));
+      ranks::recorded_group& named = job_.groups[g];
       named.guessed = false;
       for (const nlohmann::json& member : list) named.members.push_back(member.get<std::uint32_t>());
-      named_members_[name] = list;
+      own_.back().emplace(name, named_group{g, list});
     }
   }
   [[nodiscard]] result<void> add_entry(const nlohmann::json& entry, std::size_t at) {
@@ -143,7 +154,8 @@ class flight_reader {
       add_transfer(at, name, std::move(call));
       return {};
     }
-    call.group = group(name, (*names)[1].get<std::string>());
+    const auto own = own_[at].find(name);
+    call.group = own != own_[at].end() ? own->second.group : group(name, {}, (*names)[1].get<std::string>());
     call.number = integer(entry, "collective_seq_id", 0);
     call.elements = agreed(kind, entry);
     if (call.number < 1) return error{errc::missing_field}.with("collective_seq_id of a flight record");
@@ -158,28 +170,35 @@ class flight_reader {
     const std::size_t arrow = call.kind.find_first_of("<-", mine);
     job_.transfers_left_out = job_.transfers_left_out || any_cut_;
     if (any_cut_ || mine == call.kind.npos || arrow == call.kind.npos) return;
-    std::uint32_t from = rank_in(in, call.kind, mine + 1), to = rank_in(in, call.kind, arrow + 2);
+    std::uint32_t from = rank_in(at, in, call.kind, mine + 1), to = rank_in(at, in, call.kind, arrow + 2);
     if (call.kind.compare(0, 4, "send") != 0) std::swap(from, to);
     call.kind = "transfer";
     const std::string pair = "ranks " + std::to_string(from) + " to " + std::to_string(to);
-    call.group = group(in + " " + pair, pair);
+    call.group = group(in, pair, pair);
     job_.groups[call.group].members = {from, to};
     job_.groups[call.group].guessed = false;
     call.number = ++transfers_[{call.group, at}];
     job_.ranks[at].calls.push_back(std::move(call));
   }
   /// A member of a group by the number at a place of a text.
-  [[nodiscard]] std::uint32_t rank_in(const std::string& of_group, std::string_view words, std::size_t from) const {
+  [[nodiscard]] std::uint32_t rank_in(std::size_t at, const std::string& of_group, std::string_view words,
+                                      std::size_t from) const {
     std::uint32_t member = 0;
     (void)std::from_chars(words.data() + (std::min)(from, words.size()), words.data() + words.size(), member);
-    const auto known = named_members_.find(of_group);
-    if (known == named_members_.end() || member >= known->second.size()) return member;
-    return known->second[member].get<std::uint32_t>();
+    const auto known = own_[at].find(of_group);
+    if (known == own_[at].end() || member >= known->second.members.size()) return member;
+    return known->second.members[member].get<std::uint32_t>();
   }
 
+  /// A group as one rank knows it. Ranks may have different groups of one name: the tensor ranks of a mesh.
+  struct named_group {
+    std::uint32_t group = 0;
+    nlohmann::json members;
+  };
+
   ranks::recorded_job job_;
-  std::map<std::string, std::uint32_t> groups_;
-  std::map<std::string, nlohmann::json> named_members_;
+  std::map<std::pair<std::string, std::string>, std::uint32_t> groups_;      // by name and members
+  std::vector<std::map<std::string, named_group>> own_;                      // of each rank
   std::map<std::pair<std::uint32_t, std::size_t>, std::int64_t> transfers_;  // of group and rank: how many so far
   bool any_cut_ = false;
 };

@@ -21,7 +21,7 @@ struct recorded_call {
   std::string kind;            ///< as it was recorded, without the library: "all_reduce"
   std::string type;            ///< of its elements; empty: not recorded
   std::uint32_t group = 0;     ///< one of recorded_job::groups
-  std::int64_t number = 0;     ///< of the calls of its group on that rank, from 1
+  std::int64_t number = 0;     ///< of the calls of its group on that rank, from 1; coalesced calls may share one
   std::int64_t elements = -1;  ///< those that all members must agree on; -1: they need not, or it was not recorded
   std::int64_t created = 0;    ///< nanoseconds since 1970, UTC, by the clock of its rank
   bool started = false, done = false;
@@ -137,15 +137,19 @@ class hang_finder {
   /// The oldest calls that share group and number, and differ.
   [[nodiscard]] std::optional<hang_answer> mismatch() const {
     std::optional<hang_answer> found;
-    for (const auto& [key, places] : meetings_)
-      for (const recorded_place& p : places) {
-        if (!differ(call(places.front()), call(p))) continue;
-        hang_answer a = about(places.front());
+    for (const auto& [key, places] : meetings_) {
+      std::size_t nth = 0;  // of the calls of its rank under this number: those that were coalesced share one
+      for (std::size_t i = 0; i < places.size(); ++i) {
+        nth = i > 0 && places[i].at == places[i - 1].at ? nth + 1 : 0;
+        const recorded_place& other = places[nth];
+        if (other.at != places.front().at || !differ(call(other), call(places[i]))) continue;
+        hang_answer a = about(other);
         a.why = hang_reason::mismatch;
-        a.calls.push_back(p);
+        a.calls.push_back(places[i]);
         if (!found || a.since < found->since) found = std::move(a);
         break;
       }
+    }
     return found;
   }
   /// Notes an open call of each rank and group, oldest first: the first to which some member has not come, else the
@@ -178,7 +182,8 @@ class hang_finder {
       else if (!has_come(*at, of)) out.absent.push_back(rank);
     }
     for (const recorded_place& each : meetings_.at({of.group, of.number})) {
-      if (!call(each).done) out.waiting.push_back(job_.ranks[each.at].rank);
+      const std::uint32_t rank = job_.ranks[each.at].rank;
+      if (!call(each).done && (out.waiting.empty() || out.waiting.back() != rank)) out.waiting.push_back(rank);
       out.since = (std::min)(out.since, call(each).created);
     }
     return out;

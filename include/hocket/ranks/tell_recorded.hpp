@@ -4,11 +4,9 @@
 #include <hocket/ranks/recorded.hpp>
 #include <hocket/ranks/tell.hpp>
 
-#include <array>
-#include <chrono>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,20 +26,29 @@ namespace hocket::inline HOCKET_ABI::ranks {
 
 namespace detail {
 
-/// A time as people read it: "2026-11-28 14:14:15.447 UTC".
+/// A number of at least so many digits.
+[[nodiscard]] inline std::string padded(std::int64_t number, std::size_t digits) {
+  std::string out = std::to_string(number);
+  if (out.size() < digits) out.insert(0, digits - out.size(), '0');
+  return out;
+}
+/// A time as people read it: "2026-11-28 14:14:15.447 UTC". Precondition: not before 1970. O(years since).
 [[nodiscard]] inline std::string utc_words(std::int64_t nanoseconds) {
-  using std::chrono::sys_days;
-  const std::chrono::sys_time<std::chrono::milliseconds> at{
-      std::chrono::floor<std::chrono::milliseconds>(std::chrono::nanoseconds(nanoseconds))};
-  const sys_days day = std::chrono::floor<std::chrono::days>(at);
-  const std::chrono::year_month_day date(day);
-  const std::chrono::hh_mm_ss time(at - day);
-  std::array<char, 64> out{};
-  std::snprintf(out.data(), out.size(), "%04d-%02u-%02u %02d:%02d:%02d.%03d UTC", static_cast<int>(date.year()),
-                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                static_cast<int>(time.hours().count()), static_cast<int>(time.minutes().count()),
-                static_cast<int>(time.seconds().count()), static_cast<int>(time.subseconds().count()));
-  return out.data();
+  constexpr std::int64_t day = 86'400'000;
+  const std::int64_t milliseconds = nanoseconds / 1'000'000;
+  std::int64_t days = milliseconds / day, year = 1970, month = 0;
+  const auto is_leap = [&] { return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0; };
+  for (std::int64_t length = 365; days >= length; length = is_leap() ? 366 : 365) {
+    days -= length;
+    ++year;
+  }
+  constexpr std::int64_t lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  const auto length_of = [&](std::int64_t m) { return lengths[m] + (m == 1 && is_leap() ? 1 : 0); };
+  for (; days >= length_of(month); ++month) days -= length_of(month);
+  const std::int64_t rest = milliseconds % day;
+  return std::to_string(year) + "-" + padded(month + 1, 2) + "-" + padded(days + 1, 2) + " " +
+         padded(rest / 3'600'000, 2) + ":" + padded(rest / 60'000 % 60, 2) + ":" + padded(rest / 1000 % 60, 2) + "." +
+         padded(rest % 1000, 3) + " UTC";
 }
 
 /// Puts recorded calls into words.
@@ -64,7 +71,8 @@ class recorded_teller {
     std::vector<std::uint32_t> same;
     for (const recorded_rank& r : job_.ranks)
       for (const recorded_call& c : r.calls)
-        if (c.group == of.group && c.number == of.number && !differ(c, of)) same.push_back(r.rank);
+        if (c.group == of.group && c.number == of.number && !differ(c, of) && (same.empty() || same.back() != r.rank))
+          same.push_back(r.rank);
     std::string out = rank_words(same) + (same.size() == 1 ? " calls " : " call ");
     append_printable(out, of.kind);
     if (of.elements >= 0) out.append(" of ").append(std::to_string(of.elements)).append(" elements");
@@ -116,7 +124,9 @@ class recorded_teller {
     std::vector<std::uint32_t> started;
     for (const recorded_rank& r : job_.ranks)
       for (const recorded_call& c : r.calls)
-        if (c.group == group_of(a) && c.number == number_of(a) && c.started) started.push_back(r.rank);
+        if (c.group == group_of(a) && c.number == number_of(a) && c.started &&
+            (started.empty() || started.back() != r.rank))
+          started.push_back(r.rank);
     std::string out = call(a.calls[0]) + " is not done. " + upper(waiting(a));
     if (!a.unknown.empty())
       return out + upper(rank_words(a.unknown)) + (a.unknown.size() == 1 ? " is a member" : " are members") +

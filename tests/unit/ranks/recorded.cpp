@@ -205,6 +205,17 @@ TEST_CASE("recorded: what is done may be noted late", "[ranks][recorded]") {
   CHECK(a.calls == std::vector<ranks::recorded_place>{{0, 1}});
 }
 
+TEST_CASE("recorded: times as people read them", "[ranks][recorded]") {
+  using ranks::detail::utc_words;
+  CHECK(utc_words(0) == "1970-01-01 00:00:00.000 UTC");
+  CHECK(utc_words(951'782'399'999'000'000) == "2000-02-28 23:59:59.999 UTC");
+  CHECK(utc_words(951'782'400'000'000'000) == "2000-02-29 00:00:00.000 UTC");
+  CHECK(utc_words(1'735'689'599'000'000'000) == "2024-12-31 23:59:59.000 UTC");
+  CHECK(utc_words(1'795'875'255'798'117'173) == "2026-11-28 14:14:15.798 UTC");
+  CHECK(utc_words(4'102'444'800'000'000'000) == "2100-01-01 00:00:00.000 UTC");
+  CHECK(utc_words(4'107'542'400'000'000'000) == "2100-03-01 00:00:00.000 UTC");
+}
+
 TEST_CASE("recorded: sentences", "[ranks][recorded]") {
   ranks::recorded_job job{.groups = {{"tp", {0, 1, 2}, false}}, .ranks = {}};
   job.ranks = {{.rank = 0, .calls = {call_of(0, 1, true), call_of(0, 2, false, true)}},
