@@ -64,5 +64,6 @@ export extern "C++" {
 #include <hocket/launch/bridges/tiling.hpp>
 #include <hocket/pipeline/buffers.hpp>
 #include <hocket/ranks.hpp>
+#include <hocket/ranks/tell_recorded.hpp>
 #include <hocket/text.hpp>
 }

@@ -8,7 +8,5 @@
 #include <hocket/ranks/machines.hpp>
 #include <hocket/ranks/op.hpp>
 #include <hocket/ranks/program.hpp>
-#include <hocket/ranks/recorded.hpp>
 #include <hocket/ranks/repair.hpp>
 #include <hocket/ranks/tell.hpp>
-#include <hocket/ranks/tell_recorded.hpp>
