@@ -152,7 +152,9 @@ class strategy_finder {
       reject(rejection::heads, below);
       return result<void>{};
     }
-    if (p.pp > form::layer_count(m_)) {
+    cost::parallel one_chunk = p;
+    one_chunk.vp = 1;
+    if (!cost::check_even_stages(form::layer_count(m_), one_chunk)) {
       reject(rejection::stages, below);
       return result<void>{};
     }
