@@ -354,7 +354,7 @@ TEST_CASE("projectors have the parameters that transformers counts", "[cost][hug
     for (const auto& each : read->assumed) UNSCOPED_INFO(each);
     REQUIRE(read->encoders.size() == 2);
     CHECK(read->encoders.back().name == "projector");
-    CHECK(read->encoders.back().architecture == config.at("model_type"));
+    CHECK(read->encoders.back().architecture == config.at("model_type").get<std::string>());
     CHECK(cost::count_parameters(read->encoders.back().layers).value().total == part.at("total").get<std::int64_t>());
     seen.insert(read->encoders.back().architecture);
   }
