@@ -131,11 +131,12 @@ class recorded_teller {
     if (!a.unknown.empty())
       return out + upper(rank_words(a.unknown)) + (a.unknown.size() == 1 ? " is a member" : " are members") +
              " without a record: give theirs, too.\n";
-    if (!a.perhaps.empty())
-      return out + "The members of " + job_.groups[group_of(a)].name + " are not recorded. " +
-             upper(rank_words(a.perhaps)) +
+    if (!a.perhaps.empty()) {
+      append_printable(out += "The members of ", job_.groups[group_of(a)].name);
+      return out + " are not recorded. " + upper(rank_words(a.perhaps)) +
              (a.perhaps.size() == 1 ? " waits in no call and may be one" : " wait in no call and may be some") +
              ": look at what its host does.\n";
+    }
     out += job_.groups[group_of(a)].guessed ? "All ranks that recorded a call of the group came to it. "
                                             : "All members came to it. ";
     if (started.empty()) return out + "No rank recorded that it started: look at earlier work of its stream.\n";

@@ -17,7 +17,8 @@ struct solve_options {
   exact_options exact{};
   /// How many times of tiles `automatic` and `lot_streaming` may look at while they improve what they have found: a
   /// count and not seconds, so that every rank stops at the same tiling. More never gives a slower plan. 0 is the fast
-  /// answer; 8,192 looks at other beginnings too. The curves are read once for each length, so this costs none of them.
+  /// answer; from 2,048 on it also starts from other tilings. The curves are read once for each length, so this costs
+  /// none of them.
   std::int64_t evaluations = 512;
 };
 
@@ -62,8 +63,8 @@ template <class Phases>
 
 /// How to cut this operator. The policies:
 /// * `automatic`: the best of all but `exact` whose tiles the problem allows, so never slower than any of them under
-///   the problem's own costs. About two microseconds for tens of units of `align` rows, tens for
-///   hundreds; `evaluations` says how far it goes on.
+///   the problem's own costs. About two microseconds for tens of units of `align` rows, tens for hundreds;
+///   `evaluations` says how far it goes on.
 /// * `none`: one tile, the operator as it was before fusion.
 /// * `uniform`: the best number of equal tiles, 1 included. Where units of `align` rows do not divide, some tiles are
 ///   one unit longer, all at one end. What most systems do, with the number chosen well.

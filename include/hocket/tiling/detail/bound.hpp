@@ -233,7 +233,7 @@ class count_bounds {
   [[nodiscard]] constexpr tangent line(std::size_t phase, std::int64_t k) const noexcept {
     return facts_.hull[phase].tangent_at_mean(k, rows_);
   }
-  /// The least that some tile takes in the phases before this one, or behind it. Precondition: known.
+  /// The least that some tile takes in the phases before this one, or in those after it. Precondition: known.
   [[nodiscard]] constexpr ticks least_beside(std::size_t phase, bool before) const noexcept {
     return before ? facts_.before[phase] : facts_.behind[phase];
   }
