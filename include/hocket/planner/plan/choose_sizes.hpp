@@ -97,7 +97,6 @@ namespace detail {
 [[nodiscard]] inline strategy_plan joined(std::vector<strategy_plan> parts) {
   if (parts.size() == 1) return std::move(parts.front());
   strategy_plan all;
-  std::vector<scored_strategy> fits;
   auto& beyond = all.best_beyond_memory;
   for (const strategy_plan& one : parts) {
     all.named += one.named;
@@ -106,7 +105,9 @@ namespace detail {
     all.faster += one.faster;
     all.stopped = all.stopped || one.stopped;
     for (std::size_t i = 0; i < rejection_count; ++i) all.rejected[i] += one.rejected[i];
-    for (const auto& x : one.front) fits.insert(std::upper_bound(fits.begin(), fits.end(), x, is_faster), x);
+    for (const auto& x : one.front) put_in_front(all.front, x);
+    for (std::size_t level = 0; level < one.front_of_level.size(); ++level)
+      for (const auto& x : one.front_of_level[level]) put_in_front(all.front_of_level[level], x);
     for (const auto& x : one.fastest)
       all.fastest.insert(std::upper_bound(all.fastest.begin(), all.fastest.end(), x, is_faster), x);
     for (const auto& x : one.by_least)
@@ -114,8 +115,6 @@ namespace detail {
     for (const auto& x : one.best_beyond_memory)
       if (beyond.empty() || is_faster(x, beyond.front())) beyond.assign(1, x);
   }
-  for (const auto& x : fits)
-    if (all.front.empty() || x.cost.memory < all.front.back().cost.memory) all.front.push_back(x);
   if (all.fastest.size() > most_kept) all.fastest.resize(most_kept);
   if (all.by_least.size() > most_by_least) all.by_least.resize(most_by_least);
   if (!beyond.empty() && !all.front.empty() && !is_faster(beyond.front(), all.front.front())) beyond.clear();
@@ -166,7 +165,7 @@ class sizes_chooser {
         space_(space_of(q, open)) {}
 
   [[nodiscard]] result<sizes_answer> operator()() {
-    auto found = search(q_.memory, space_);
+    auto found = search();
     if (!found) return found.error();
     out_.searched = *std::move(found);
     std::vector<strategy> candidates;
@@ -178,14 +177,8 @@ class sizes_chooser {
       if (std::none_of(candidates.begin(), candidates.end(), same)) candidates.push_back(s);
     };
     for (const scored_strategy& x : out_.searched.fastest) add(x.of);
-    if (q_.search_split)  // what fits depends on the split: the fronts of time and memory, level by level
-      for (const cost::recompute level : space_.recomputes) {
-        strategy_space some = space_;
-        some.recomputes = {level};
-        const auto front = search({bytes(std::int64_t{1} << 60)}, some);
-        if (!front) return front.error();
-        for (const scored_strategy& x : front->front) add(x.of);
-      }
+    for (const std::vector<scored_strategy>& front : out_.searched.front_of_level)
+      for (const scored_strategy& x : front) add(x.of);
     plan(candidates);
     if (!q_.search_split) cover(candidates);
     return std::move(out_);
@@ -198,8 +191,9 @@ class sizes_chooser {
     bool fits;
   };
 
-  [[nodiscard]] result<strategy_plan> search(const cost::device_memory& memory, const strategy_space& space) const {
-    const cluster on{devices_, devices_per_node_, memory, *q_.on};
+  /// Every strategy, and where a split is open the fronts of all levels, too: what fits depends on the split.
+  [[nodiscard]] result<strategy_plan> search() const {
+    const cluster on{devices_, devices_per_node_, q_.memory, *q_.on};
     const auto held = [&](const strategy& s, std::int64_t micro_batches, std::int64_t rank) -> std::int64_t {
       if (q_.schedule.name == "search") return held_in_closed_form{}(s, micro_batches, rank);
       step_problem one = with_sizes(q_, s);
@@ -209,8 +203,9 @@ class sizes_chooser {
                   : held_in_closed_form{}(s, micro_batches, rank);
     };
     std::vector<strategy_plan> parts;
-    for (const strategy_space& part : parts_of_space(q_, space, open_, devices_)) {
-      auto one = planner::solve(strategy_problem{q_.model, q_.training, on, part, q_.replay}, held, watch_);
+    for (const strategy_space& part : parts_of_space(q_, space_, open_, devices_)) {
+      const strategy_problem problem{q_.model, q_.training, on, part, q_.replay, {}, q_.search_split};
+      auto one = planner::solve(problem, held, watch_);
       if (!one) return one.error();
       parts.push_back(*std::move(one));
     }

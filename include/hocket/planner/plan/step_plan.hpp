@@ -58,7 +58,7 @@ inline constexpr std::int64_t most_recorded = std::int64_t{1} << 20, most_simula
 namespace detail {
 
 inline constexpr std::int64_t most_searched = 1 << 14;  ///< passes of a schedule that is searched for
-inline constexpr std::int64_t search_budget = 50'000;
+inline constexpr std::int64_t search_budget = 50'000, quick_search_budget = 5'000;
 
 [[nodiscard]] inline pipeline::shape shape_of(const step_problem& q) {
   return {.ranks = q.parallel.pp, .chunks = q.parallel.vp, .micro_batches = q.micro_batches()};
@@ -154,15 +154,16 @@ struct chosen_schedule {
   std::string found_by;
 };
 [[nodiscard]] inline result<chosen_schedule> choose_schedule(const step_problem& q, const planned_stages& on,
-                                                             const stage_ticks& now) {
+                                                             const stage_ticks& now, split_effort effort) {
   const auto usual = schedule_of(q, {.forward = now.forward.front(), .backward = now.backward.front()});
   if (!usual) return usual.error();
   if (q.schedule.name != "search") return chosen_schedule{*usual, {}};
   if (passes_of_step(q) > most_searched) return chosen_schedule{*usual, "interleaved, too long to search"};
   std::vector<std::uint32_t> caps;
   for (std::uint32_t r = 0; r < usual->ranks(); ++r) caps.push_back(usual->peak_in_flight(r));
+  const std::int64_t budget = effort == split_effort::full ? search_budget : quick_search_budget;
   const auto found = planner::solve(
-      {.shape = shape_of(q), .split_backward = false, .memory_cap = caps, .budget = search_budget}, now.costs());
+      {.shape = shape_of(q), .split_backward = false, .memory_cap = caps, .budget = budget}, now.costs());
   if (!found) return found.error();
   if (on.split.split) {  // as many activations may be of larger chunks: then the split decides
     const auto held = in_flight_profile::make(found->schedule);
@@ -267,7 +268,7 @@ struct chosen_schedule {
   out.stages = *std::move(stages);
   const auto now = ticks_of(out.stages, out.hop);
   if (!now) return now.error();
-  auto chosen = detail::choose_schedule(q, *on, *now);
+  auto chosen = detail::choose_schedule(q, *on, *now, how.effort);
   if (!chosen) return chosen.error();
   out.schedule = std::move(chosen->plan);
   out.found_by = std::move(chosen->found_by);

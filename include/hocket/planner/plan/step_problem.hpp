@@ -65,11 +65,12 @@ struct step_problem {
   [[nodiscard]] bool timed_by_machine() const noexcept { return on && !measured; }
 };
 
-/// How long an open split is looked for. Sizes are compared by the quick ones; the best of them is planned in full.
+/// How long an open split and an open schedule are looked for. Sizes and changes are compared by the quick ones; the
+/// best of them is planned in full.
 enum class split_effort : std::uint8_t {
   levels,  ///< the even split, with the best levels
-  quick,   ///< few splits
-  full     ///< as many as solve(split_problem, schedule) takes
+  quick,   ///< few splits, few schedules
+  full     ///< as many as solve(split_problem, schedule) takes, and ten times as many schedules
 };
 
 /// How a step is planned.

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <initializer_list>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <span>
@@ -28,6 +29,24 @@ namespace detail {
 
 [[nodiscard]] inline bool is_sooner_at_least(const scored_strategy& a, const scored_strategy& b) noexcept {
   return a.cost.least < b.cost.least;
+}
+
+/// Adds a strategy to a front, which is by rising time and falling memory, unless another is as fast with as little
+/// memory. Those that it beats leave. Of equal ones the first stays.
+inline void put_in_front(std::vector<scored_strategy>& front, const scored_strategy& x) {
+  const auto at = std::partition_point(front.begin(), front.end(),
+                                       [&](const scored_strategy& y) { return y.cost.step <= x.cost.step; });
+  if (at != front.begin() && std::prev(at)->cost.memory <= x.cost.memory) return;
+  auto first = at;
+  while (first != front.begin() && std::prev(first)->cost.step == x.cost.step) --first;  // same time, more memory
+  auto last = at;
+  while (last != front.end() && last->cost.memory >= x.cost.memory) ++last;
+  if (first == last) {
+    front.insert(at, x);
+    return;
+  }
+  *first = x;
+  front.erase(first + 1, last);
 }
 
 [[nodiscard]] inline cost::replay_set replayed_by(cost::replay_set replay, const strategy& s) noexcept {
@@ -66,6 +85,7 @@ class strategy_finder {
         space_(of.space),
         replay_(of.replay),
         compared_(of.compared),
+        by_level_(of.by_level),
         held_(held),
         watch_(watch) {}
 
@@ -282,8 +302,9 @@ class strategy_finder {
     return &known;
   }
 
-  /// Keeps the candidates of the front; ties go to less memory, then to what was named first.
+  /// Keeps the candidates of the fronts.
   void consider(const scored_strategy& x) {
+    if (by_level_) put_in_front(report_.front_of_level[static_cast<std::size_t>(x.of.how.recompute)], x);
     if (!on_.memory.fits(x.cost.memory)) {
       reject(rejection::memory, 1);
       if (beyond_.empty() || is_faster(x, beyond_.front())) beyond_.assign(1, x);
@@ -293,21 +314,7 @@ class strategy_finder {
     report_.faster += x.cost.step < compared_ ? 1 : 0;
     keep(x);
     keep_by_least(x);
-    // `front` is kept by rising time and falling memory.
-    auto& front = report_.front;
-    auto at = std::partition_point(front.begin(), front.end(),
-                                   [&](const scored_strategy& y) { return y.cost.step <= x.cost.step; });
-    if (at != front.begin() && std::prev(at)->cost.memory <= x.cost.memory) return;
-    auto first = at;
-    while (first != front.begin() && std::prev(first)->cost.step == x.cost.step) --first;  // same time, more memory
-    auto last = at;
-    while (last != front.end() && last->cost.memory >= x.cost.memory) ++last;
-    if (first == last) {
-      front.insert(at, x);
-    } else {
-      *first = x;
-      front.erase(first + 1, last);
-    }
+    put_in_front(report_.front, x);
   }
   void keep(const scored_strategy& x) {
     auto& kept = report_.fastest;
@@ -360,6 +367,7 @@ class strategy_finder {
   const strategy_space& space_;
   const cost::replay_set& replay_;
   std::chrono::nanoseconds compared_;
+  bool by_level_;
   const H& held_;
   const W& watch_;
   strategy s_;

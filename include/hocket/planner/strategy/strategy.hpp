@@ -104,6 +104,7 @@ struct strategy_problem {
   strategy_space space{};
   cost::replay_set replay{};            ///< what every layer computes again beside the level of a strategy
   std::chrono::nanoseconds compared{};  ///< a step: strategy_plan::faster says how many that fit are shorter
+  bool by_level = false;                ///< whether strategy_plan::front_of_level is wanted, too
 };
 
 /// What a strategy costs: step time, and memory of its fullest rank at its peak (cost::peak_memory).
@@ -133,6 +134,9 @@ struct strategy_plan {
   /// Those that fit with the smallest least step, at most most_by_least, smallest first: if the last of them cannot
   /// beat a step that was found, or if there are fewer, none that is not listed can.
   std::vector<scored_strategy> by_least;
+  /// If it is asked for: the front of each level of recompute, by its value, whether strategies fit or not. It is what
+  /// a split starts from, which recomputes some layers alone.
+  std::array<std::vector<scored_strategy>, 3> front_of_level;
   /// The fastest that does not fit, and so what memory costs. Empty if all fit.
   std::vector<scored_strategy> best_beyond_memory;
   std::array<std::int64_t, rejection_count> rejected{};
