@@ -429,6 +429,7 @@ set(HOCKET_COST_HEADERS
   hocket/planner/split/detail/stage_clock.hpp
   hocket/planner/split/in_flight.hpp
   hocket/planner/split/layout.hpp
+  hocket/planner/split/layout_run.hpp
   hocket/planner/split/memory_price.hpp
   hocket/planner/split/problem.hpp
   hocket/planner/split/run.hpp

@@ -4,6 +4,8 @@
 #include <hocket/cost/model/uniform_list.hpp>
 #include <hocket/interop/hybrid_letters.hpp>
 #include <hocket/interop/layout_forms.hpp>
+#include <hocket/planner/plan/simulated_step.hpp>
+#include <hocket/planner/split/layout_run.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -37,23 +39,27 @@ struct spread : cost::parallel {
   cost::replay_set replay;
 };
 
-/// Seconds of one micro-batch, both passes, of what stages have.
+/// Seconds of one micro-batch, both passes, of what stages have; the hop between two ranks.
 struct prices {
   std::vector<double> layers;
-  double loss = 0, predictions = 0;
+  double loss = 0, predictions = 0, hop = 0;
+  double forward = 0;  ///< of all layers
 };
 prices prices_of(const cost::layer_list& list, const training_input& t, const spread& p, const std::string& file) {
   const cost::machine& rates = t.on->rates;
   const cost::recompute_choice how{p.recompute, p.replay};
+  prices out;
   const auto seconds = [&](const cost::layer_blocks& blocks) {
     return value_or_fail(cost::time_of_layer(list, blocks, t.step, p, rates, how), file).total().count();
   };
   const auto head = [&](const cost::layer_list& some) {
     return value_or_fail(cost::time_of_head(some, t.step, p, rates), file).total().count();
   };
-  prices out;
-  for (const cost::repeated_layer& each : list.layers)
-    out.layers.insert(out.layers.end(), static_cast<std::size_t>(each.count), seconds(each.blocks));
+  for (const cost::repeated_layer& each : list.layers) {
+    const auto time = value_or_fail(cost::time_of_layer(list, each.blocks, t.step, p, rates, how), file);
+    out.layers.insert(out.layers.end(), static_cast<std::size_t>(each.count), time.total().count());
+    out.forward += static_cast<double>(each.count) * planner::passes_of(1, time).forward.count();
+  }
   cost::layer_list alone = list;
   alone.sizes.prediction_heads = 0;
   out.loss = head(alone);
@@ -62,6 +68,7 @@ prices prices_of(const cost::layer_list& list, const training_input& t, const sp
     out.predictions += static_cast<double>(each.count) * seconds(each.blocks);
   if (!list.front.empty()) out.layers.front() += seconds(list.front);
   if (!list.back.empty()) out.loss += seconds(list.back);
+  if (p.pp > 1) out.hop = cost::time_of_hop(list, t.step, p, rates).count();
   return out;
 }
 
@@ -104,25 +111,90 @@ void set_memory(planner::layout_problem& problem, const cost::layer_list& list, 
   }
 }
 
-planner::model_layout solved(const prices& x, const cost::layer_list& list, const training_input& t, const spread& p,
-                             const std::optional<cost::device_memory>& on, const std::string& file) {
-  const auto ticks = [](double seconds) { return static_cast<hocket::ticks>(std::llround(seconds * 1e9)); };
+hocket::ticks nanoseconds(double seconds) { return static_cast<hocket::ticks>(std::llround(seconds * 1e9)); }
+
+/// Which layout is best, as planner has the question.
+planner::layout_problem problem_of(const prices& x, const cost::layer_list& list, const training_input& t,
+                                   const spread& p, const std::optional<cost::device_memory>& on,
+                                   const std::string& file) {
   planner::layout_problem problem{.layers = {},
-                                  .loss = ticks(x.loss),
-                                  .predictions = ticks(x.predictions),
+                                  .loss = nanoseconds(x.loss),
+                                  .predictions = nanoseconds(x.predictions),
                                   .prediction_count = list.sizes.prediction_heads,
                                   .ranks = p.pp,
                                   .chunks = p.vp};
-  for (const double one : x.layers) problem.layers.push_back(ticks(one));
+  for (const double one : x.layers) problem.layers.push_back(nanoseconds(one));
   if (on) set_memory(problem, list, t, p, *on, file);
-  auto plan = planner::solve(problem);
-  if (plan) return std::move(plan->layout);
-  if (plan.error().code != hocket::errc::does_not_fit) fail(file, plan.error());
+  return problem;
+}
+[[noreturn]] void fail_no_layout(const planner::layout_problem& problem, const hocket::error& why,
+                                 const std::optional<cost::device_memory>& on, const std::string& file) {
+  if (why.code != hocket::errc::does_not_fit) fail(file, why);
   const hocket::bytes least = value_or_fail(planner::least_capacity(problem), file) + on->reserve;
   const auto gib = [](hocket::bytes size) { return static_cast<double>(size.count()) / bytes_per_gib; };
   fail(file + ": no layout fits into " + fixed(gib(on->capacity), 3) + " GiB a rank by 1F1B, " +
        fixed(gib(on->reserve), 3) + " of them in reserve: the least that one needs is " +
        fixed(std::ceil(gib(least) * 1e3) / 1e3, 3) + " GiB");
+}
+
+/// The schedule that runs a layout: 1F1B, with several chunks interleaved. Nothing where it is too long to try layouts
+/// on, or where there are too few micro-batches for any.
+std::optional<hocket::pipeline::interleaved> schedule_of(const training_input& t, const spread& p) {
+  constexpr std::int64_t most_passes = std::int64_t{1} << 20;
+  const std::int64_t micro_batches = planner::micro_batches_of(t.step, p);
+  const auto usual = planner::usual_schedule(p, micro_batches);
+  if (!usual || micro_batches > most_passes / (2 * p.pp * p.vp)) return std::nullopt;
+  return *usual;
+}
+planner::layout_run run_of(const prices& x) {
+  constexpr std::int64_t parts = 4096;
+  const double all = std::accumulate(x.layers.begin(), x.layers.end(), 0.0);
+  const std::int64_t forward = all > 0 ? std::llround((std::min)(x.forward / all, 0.5) * parts) : parts / 3;
+  return {.hop = nanoseconds(x.hop), .forward_parts = forward, .whole_parts = parts};
+}
+
+/// A layout, and what of its step is known.
+struct chosen_layout {
+  planner::model_layout layout;
+  std::optional<hocket::ticks> step, bound;  ///< nanoseconds of all micro-batches; the bound of a layout that is found
+};
+chosen_layout solved(const planner::layout_problem& problem, const planner::layout_run& how,
+                     const std::optional<hocket::pipeline::interleaved>& schedule,
+                     const std::optional<cost::device_memory>& on, const std::string& file) {
+  if (!schedule) {
+    auto fastest = planner::solve(problem);
+    if (!fastest) fail_no_layout(problem, fastest.error(), on, file);
+    return {std::move(fastest->layout), {}, {}};
+  }
+  auto shortest = planner::solve(problem, *schedule, how);
+  if (!shortest) fail_no_layout(problem, shortest.error(), on, file);
+  return {std::move(shortest->layout), shortest->makespan, shortest->lower_bound};
+}
+/// What one stage takes for a micro-batch, both passes: the sum of what `unit` makes of the seconds of each part.
+template <class Unit>
+auto times_of_stages(const planner::model_layout& layout, const prices& x, const Unit& unit) {
+  std::vector<decltype(unit(x.loss))> times;
+  auto next = x.layers.begin();
+  for (const planner::layout_stage& stage : layout.stages) {
+    const auto end = next + static_cast<std::ptrdiff_t>(stage.layers);
+    auto sum = unit(stage.loss ? x.loss : 0) + unit(stage.predictions > 0 ? x.predictions : 0);
+    for (; next != end; ++next) sum += unit(*next);
+    times.push_back(sum);
+  }
+  return times;
+}
+/// The step of a layout that is given, in the nanoseconds in which one is searched for.
+hocket::ticks step_of(const planner::model_layout& layout, const prices& x,
+                      const hocket::pipeline::interleaved& schedule, const std::string& file) {
+  return value_or_fail(planner::makespan_of(schedule, times_of_stages(layout, x, nanoseconds), run_of(x)), file);
+}
+/// What is known of the step, for the summary line.
+std::string step_summary(const chosen_layout& x) {
+  std::string out;
+  const auto us = [](hocket::ticks t) { return fixed(static_cast<double>(t) / 1e3, 3); };
+  if (x.step) out += " makespan_us=" + us(*x.step);
+  if (x.bound) out += " lower_bound_us=" + us(*x.bound) + " proved=" + (x.step == x.bound ? "yes" : "no");
+  return out;
 }
 
 /// What a rank has of the layers, in model order.
@@ -219,19 +291,6 @@ planner::model_layout in_sub_layers(planner::model_layout layout, const cost::la
 std::string as_hybrid(const planner::model_layout& layout, const cost::layer_list& list) {
   const interop::hybrid_pattern out{layout, letters_of(list), letters_of_modules(list)};
   return value_or_fail(interop::write_hybrid_pattern(out), "layout");
-}
-
-/// What one stage takes for a micro-batch, both passes.
-std::vector<double> seconds_of_stages(const planner::model_layout& layout, const prices& x) {
-  std::vector<double> seconds;
-  auto next = x.layers.begin();
-  for (const planner::layout_stage& stage : layout.stages) {
-    const auto end = next + static_cast<std::ptrdiff_t>(stage.layers);
-    const double ends = (stage.loss ? x.loss : 0) + (stage.predictions > 0 ? x.predictions : 0);
-    seconds.push_back(std::accumulate(next, end, ends));
-    next = end;
-  }
-  return seconds;
 }
 
 /// The layout as Megatron-LM takes it: its layout string, whose prediction modules have layers like the last one
@@ -342,7 +401,11 @@ void layout(const options& o) {
       fail("layout", ok.error());
     if (by_letter) given = in_sub_layers(*std::move(given), whole);
   }
-  const planner::model_layout found = given ? *given : solved(x, list, t, p, memory, o.parallel);
+  const auto schedule = schedule_of(t, p);
+  chosen_layout chosen;
+  if (given) chosen.layout = *given;
+  else chosen = solved(problem_of(x, list, t, p, memory, o.parallel), run_of(x), schedule, memory, o.parallel);
+  const planner::model_layout& found = chosen.layout;
   if (const std::int64_t has = found.prediction_count(); has != list.sizes.prediction_heads)
     fail("layout: has " + std::to_string(has) + " prediction modules, but the model has " +
          std::to_string(list.sizes.prediction_heads) + ": --predictions says how many");
@@ -357,13 +420,14 @@ void layout(const options& o) {
       fail(o.parallel + ": with this layout rank " + std::to_string(r) + " needs " +
            fixed(std::ceil(bytes[r] / bytes_per_gib * 1e3) / 1e3, 3) + " GiB, and --memory-gib is " +
            fixed(o.memory.gib, 3) + ", " + fixed(o.memory.reserve_gib, 3) + " of them in reserve");
-  const std::vector<double> seconds = seconds_of_stages(found, x);
+  const std::vector<double> seconds = times_of_stages(found, x, [](double one) { return one; });
+  if (schedule && !chosen.step) chosen.step = step_of(found, x, *schedule, o.parallel);
   const double all = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   give(o.out, written(found, list, seconds, bytes, form(o.format)),
        "stages=" + std::to_string(seconds.size()) +
            " slowest_stage_us=" + fixed(*std::max_element(seconds.begin(), seconds.end()) * 1e6, 3) +
            " mean_stage_us=" + fixed(all * 1e6 / static_cast<double>(seconds.size()), 3) +
-           " peak_bytes_per_rank=" + fixed(*std::max_element(bytes.begin(), bytes.end()), 0));
+           " peak_bytes_per_rank=" + fixed(*std::max_element(bytes.begin(), bytes.end()), 0) + step_summary(chosen));
 }
 
 }  // namespace
@@ -377,7 +441,7 @@ void add_planner_layout(CLI::App& planner_command) {
                 "Et*3|(tt|)*29,m|L, a hybrid pattern M-M-|M-M*-/MM/MM, or MindFormers' offset, torchtitan's "
                 "module_fqns_per_model_part or Megatron-Bridge's list of words, as YAML or JSON with or "
                 "without its name; without a layout the one "
-                "with the fastest slowest stage is found")
+                "whose step by 1F1B, with several chunks interleaved, is shortest is found")
       ->type_name("LAYOUT");
   c->add_option("--model", o->model, "Hugging Face config.json, as published")->required()->type_name("FILE");
   c->add_option("--training", o->training, "Training JSON with a machine")->required()->type_name("FILE");

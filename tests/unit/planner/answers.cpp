@@ -172,14 +172,14 @@ TEST_CASE("a layout with a changed figure is refused", "[planner][layout]") {
                          .rooms = {{100_B, 0_B, 2}, {100_B, 0_B, 1}}};
   const auto found = solve(q);
   REQUIRE(found);
-  CHECK(said(detail::check_answer(q, *found)) == "right");
+  CHECK(said(detail::check_answer(q, found->layout, found->slowest)) == "right");
   layout_plan slower = *found;
   ++slower.slowest;
-  CHECK(said(detail::check_answer(q, slower)).starts_with("the time of the slowest stage is "));
+  CHECK(said(detail::check_answer(q, slower.layout, slower.slowest)).starts_with("the time of the slowest stage is "));
   layout_plan fewer = *found;
   --fewer.layout.stages[0].layers;
-  CHECK(said(detail::check_answer(q, fewer)) == "the layout has 3 layers, but the model has 4");
+  CHECK(said(detail::check_answer(q, fewer.layout, fewer.slowest)) == "the layout has 3 layers, but the model has 4");
   layout_problem tight = q;
   tight.rooms[0].capacity = 15_B;
-  CHECK(said(detail::check_answer(tight, *found)).ends_with(" in the answer, but must lie in [0, 15]"));
+  CHECK(said(detail::check_answer(tight, found->layout, found->slowest)).ends_with(" in the answer, but must lie in [0, 15]"));
 }

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -195,6 +196,19 @@ inline std::vector<std::size_t> most_even_cuts(const layout_items& items, ticks 
   return cuts;
 }
 
+/// @param cuts  the first item of each stage, then their number
+[[nodiscard]] inline model_layout layout_of(const layout_problem& p, const layout_items& items,
+                                            std::span<const std::size_t> cuts) {
+  model_layout out;
+  for (std::int64_t s = 0; s < items.stages(); ++s) {
+    const std::size_t from = cuts[static_cast<std::size_t>(s)], to = cuts[static_cast<std::size_t>(s) + 1];
+    const std::int64_t layers = items.layers(from, to);
+    const bool predicts = static_cast<std::int64_t>(to - from) > layers;
+    out.stages.push_back({s == 0, layers, predicts ? p.prediction_count : 0, s + 1 == items.stages()});
+  }
+  return out;
+}
+
 /// Whether the bytes of a problem can be added up, and there are as many as layers and ranks.
 inline result<void> check_memory(const layout_problem& p) {
   if (p.rooms.empty() && p.layer_bytes.empty()) return {};
@@ -232,16 +246,18 @@ inline result<void> check_memory(const layout_problem& p) {
 
 namespace detail {
 
-/// Whether a layout answers the problem and is what it says of itself: the check that solve() ends with. Errors: those
-/// of check(model_layout); errc::wrong_answer. O(layers + stages).
-[[nodiscard]] inline result<void> check_answer(const layout_problem& p, const layout_plan& plan) {
+/// Whether a layout answers the problem and its slowest stage takes what is said of it: the check that solve() ends
+/// with. Errors: those of check(model_layout); errc::wrong_answer. O(layers + stages).
+/// @param times  if not null: what each stage takes
+[[nodiscard]] inline result<void> check_answer(const layout_problem& p, const model_layout& layout, ticks claimed,
+                                               std::vector<ticks>* times = nullptr) {
   using hocket::detail::expect_within;
   const auto layers = static_cast<std::int64_t>(p.layers.size());
-  if (const auto ok = check(plan.layout, p.ranks, layers, p.prediction_count); !ok) return ok;
+  if (const auto ok = check(layout, p.ranks, layers, p.prediction_count); !ok) return ok;
   ticks slowest = 0;
   std::size_t layer = 0;
-  for (std::size_t s = 0; s < plan.layout.stages.size(); ++s) {
-    const layout_stage& stage = plan.layout.stages[s];
+  for (std::size_t s = 0; s < layout.stages.size(); ++s) {
+    const layout_stage& stage = layout.stages[s];
     ticks time = (stage.embedding ? p.embedding : 0) + (stage.loss ? p.loss : 0);
     std::int64_t states = 0, kept = 0;
     const auto add = [&](ticks of_item, const layout_bytes& bytes_of_item) {
@@ -253,23 +269,23 @@ namespace detail {
       add(p.layers[layer], p.layer_bytes.empty() ? layout_bytes{} : p.layer_bytes[layer]);
     if (stage.predictions > 0) add(p.predictions, p.prediction_bytes);
     slowest = (std::max)(slowest, time);
+    if (times != nullptr) times->push_back(time);
     if (p.rooms.empty()) continue;
     const layout_room& room = p.rooms[s];
     const std::int64_t used = room.fixed.count() + states + room.in_flight * kept;
     if (const auto ok = expect_within(used, 0, room.capacity.count(), "the bytes of a stage"); !ok) return ok;
   }
-  return hocket::detail::expect_equal(plan.slowest, slowest, "the time of the slowest stage");
+  return hocket::detail::expect_equal(claimed, slowest, "the time of the slowest stage");
 }
 
 }  // namespace detail
 
-/// The layout whose slowest stage is fastest, of those that fit if memory is looked at; of several, one with even
-/// numbers of layers.
-/// Errors: errc::out_of_range for counts, times or bytes that are none; errc::limit_exceeded for more than 2^24 stages
-/// x layers; errc::invalid_argument for memory with several chunks, which solve(split_problem) looks at;
-/// errc::bad_shape, errc::overflow; errc::does_not_fit, with a rank and the bytes that it lacks. A layout that fails
-/// its last check is errc::wrong_answer, a defect. Complexity: O(layers log(time)) for the bound, then
-/// stages x layers x layers of a stage.
+/// The layout whose slowest stage is fastest, whatever schedule runs it, of those that fit if memory is looked at; of
+/// several, one with even numbers of layers. Errors: errc::out_of_range for counts, times or bytes that are none;
+/// errc::limit_exceeded for more than 2^24 stages x layers; errc::invalid_argument for memory with several chunks,
+/// which solve(split_problem) looks at; errc::bad_shape, errc::overflow; errc::does_not_fit, with a rank and the bytes
+/// that it lacks. A layout that fails its last check is errc::wrong_answer, a defect. Complexity: O(layers log(time))
+/// for the bound, then stages x layers x layers of a stage.
 ///
 ///     const auto best = solve(layout_problem{.layers = times, .loss = 40, .ranks = 4});
 ///     interop::write_megatron_layout(best->layout);    // "Et*3|(t*4|)*2,ttL"
@@ -303,14 +319,8 @@ namespace detail {
     else low = middle + 1;
   }
   const std::vector<std::size_t> cuts = detail::most_even_cuts(items, low);
-  layout_plan out{.layout = {}, .slowest = low};
-  for (std::size_t s = 0; s + 1 < cuts.size(); ++s) {
-    layout_stage stage{.embedding = s == 0, .layers = items.layers(cuts[s], cuts[s + 1])};
-    if (static_cast<std::int64_t>(cuts[s + 1] - cuts[s]) > stage.layers) stage.predictions = p.prediction_count;
-    stage.loss = s + 2 == cuts.size();
-    out.layout.stages.push_back(stage);
-  }
-  if (const auto ok = detail::check_answer(p, out); !ok) return ok.error();
+  const layout_plan out{detail::layout_of(p, items, cuts), low};
+  if (const auto ok = detail::check_answer(p, out.layout, out.slowest); !ok) return ok.error();
   return out;
 }
 
