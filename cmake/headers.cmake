@@ -271,10 +271,10 @@ set(HOCKET_HEADERS
   hocket/timeline/analysis.hpp
   hocket/timeline/ascii.hpp
   hocket/timeline/chrome_trace.hpp
-  hocket/timeline/detail/evenly_spaced.hpp
   hocket/timeline/detail/rows.hpp
   hocket/timeline/detail/svg_writing.hpp
   hocket/timeline/detail/writing.hpp
+  hocket/timeline/evenly_spaced.hpp
   hocket/timeline/svg.hpp
   hocket/timeline/time_bins.hpp
   hocket/timeline/timeline.hpp

@@ -30,9 +30,7 @@ hocket_action as_struct(pipeline::stage_action a) noexcept {
 }
 
 std::string token(const pipeline::any_schedule& plan, pipeline::stage_action a) {
-  std::string text;
-  hocket::text::detail::put_token(text, a, plan.slices() > 1);
-  return text;
+  return hocket::text::action_token(a, plan.slices() > 1);
 }
 
 // What check and simulate have found: a deadlock with its cycle, or what else is wrong with the lists.

@@ -120,8 +120,8 @@ void write_critical_path(const options& o, const Plan& plan) {
   const bool sliced = pipeline::slices_of(plan) > 1;
   std::string rows = "rank,step,action,start,finish\n";
   for (const auto& x : *path)
-    rows += std::to_string(x.rank) + ',' + std::to_string(x.step) + ',' + token(x.action, sliced) + ',' +
-            std::to_string(x.start) + ',' + std::to_string(x.finish) + '\n';
+    rows += std::to_string(x.rank) + ',' + std::to_string(x.step) + ',' + hocket::text::action_token(x.action, sliced) +
+            ',' + std::to_string(x.start) + ',' + std::to_string(x.finish) + '\n';
   write_file(o.critical_path, rows);
 }
 

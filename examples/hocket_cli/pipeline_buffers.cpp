@@ -63,8 +63,9 @@ void write_assignment(const buffers_options& o, const pipeline::table_schedule& 
   const bool sliced = lists.slices() > 1;
   std::string rows = "rank,step,receive,last_use,pool,slot,after\n";
   for (const pipeline::posted_receive& x : found.receives) {
-    rows += std::to_string(x.rank) + ',' + std::to_string(x.posted) + ',' + token(x.receive, sliced) + ',' +
-            std::to_string(x.last_use) + ',' + std::to_string(x.pool) + ',' + std::to_string(x.slot) + ',';
+    rows += std::to_string(x.rank) + ',' + std::to_string(x.posted) + ',' +
+            hocket::text::action_token(x.receive, sliced) + ',' + std::to_string(x.last_use) + ',' +
+            std::to_string(x.pool) + ',' + std::to_string(x.slot) + ',';
     if (x.after != pipeline::posted_receive::nothing) rows += std::to_string(x.after);
     rows += '\n';
   }

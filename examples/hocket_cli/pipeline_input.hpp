@@ -71,12 +71,6 @@ std::uint64_t actions_of(const Plan& plan, std::uint64_t most, const std::string
   return actions;
 }
 
-inline std::string token(hocket::pipeline::stage_action a, bool sliced) {
-  std::string text;
-  hocket::text::detail::put_token(text, a, sliced);
-  return text;
-}
-
 /// The sentence, and the cycle that proves a deadlock.
 template <class Plan>
 [[noreturn]] void fail_with_cycle(const pipeline_options& o, const Plan& plan, const hocket::error& why,
@@ -86,8 +80,8 @@ template <class Plan>
   constexpr std::size_t shown = 16;
   for (std::size_t i = 0; i < cycle.size() && i < shown; ++i)
     sentence += (i == 0 ? "; rank " : ", rank ") + std::to_string(cycle[i].rank) + " stands before " +
-                token(cycle[i].action, sliced) + " and waits for " + token(cycle[i].needs, sliced) + " of rank " +
-                std::to_string(cycle[i].holder);
+                hocket::text::action_token(cycle[i].action, sliced) + " and waits for " +
+                hocket::text::action_token(cycle[i].needs, sliced) + " of rank " + std::to_string(cycle[i].holder);
   if (cycle.size() > shown) sentence += ", ...";
   fail(sentence);
 }

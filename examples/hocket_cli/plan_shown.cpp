@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Timelines as the page gets them: all lanes and each of their bars, some lanes of what repeats itself too little.
-#include <hocket/timeline/detail/evenly_spaced.hpp>
+#include <hocket/timeline/evenly_spaced.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -20,7 +20,7 @@ using span = hocket::timeline::span;
 constexpr std::size_t most_lanes = 64, most_moments = 9'600, most_numbers = 100'000;
 
 /// The first lane, the last, and others evenly between them.
-std::vector<std::uint32_t> shown_lanes(std::size_t count) { return hocket::detail::evenly_spaced(count, most_lanes); }
+std::vector<std::uint32_t> shown_lanes(std::size_t count) { return hocket::evenly_spaced(count, most_lanes); }
 
 /// The things of each lane, in an order.
 template <class T, class Before>

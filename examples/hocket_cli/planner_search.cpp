@@ -193,7 +193,7 @@ std::string as_svg(const std::vector<series>& fronts, const cost::device_memory&
   std::string svg =
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 800 440\" font-family=\"sans-serif\" font-size=\"12\">\n"
       "<rect width=\"800\" height=\"440\" fill=\"#ffffff\"/>\n<text x=\"20\" y=\"24\" font-size=\"15\">";
-  hocket::detail::put_xml(svg, title);
+  svg += hocket::xml_text(title);
   svg +=
       "</text>\n<text x=\"400\" y=\"430\" text-anchor=\"middle\">step time, s</text>\n"
       "<text x=\"16\" y=\"44\">GiB of the fullest rank</text>\n";

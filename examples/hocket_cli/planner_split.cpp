@@ -502,7 +502,7 @@ std::string as_svg(const problem& p, const planner::split_plan& plan) {
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 900 400\" font-family=\"sans-serif\" "
       "font-size=\"12\">\n<rect width=\"900\" height=\"400\" fill=\"#ffffff\"/>\n<text x=\"20\" y=\"22\" "
       "font-size=\"15\">";
-  hocket::detail::put_xml(svg, p.title);
+  svg += hocket::xml_text(p.title);
   svg += "</text>\n";
   for (int i = 0; i <= 4; ++i) {
     const double size = most * i / 4;

@@ -178,6 +178,22 @@ inline void put_token(std::string& out, pipeline::stage_action a, bool sliced) {
   append_number(out, a.slice());
 }
 
+}  // namespace detail
+
+/// An action as a cell of the table names it: "3F1", in a schedule with slices "3F1.0", of the second direction
+/// "d1:3F1".
+/// @param sliced  whether the schedule has slices
+/// Complexity: O(1).
+///
+///     text::action_token({pipeline::action_kind::forward, 3, 1}, false) == "3F1";
+[[nodiscard]] inline std::string action_token(pipeline::stage_action a, bool sliced) {
+  std::string out;
+  detail::put_token(out, a, sliced);
+  return out;
+}
+
+namespace detail {
+
 /// Writes the cells of a rank's list: "3F1", or "(3F1;3B0)OVERLAP_F_B", each between `open` and `close`, and before
 /// each as many empty cells as PyTorch has there.
 template <class S>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <hocket/core/borrowed.hpp>
-#include <hocket/timeline/detail/evenly_spaced.hpp>
 #include <hocket/timeline/detail/rows.hpp>
 #include <hocket/timeline/detail/writing.hpp>
+#include <hocket/timeline/evenly_spaced.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -3,10 +3,10 @@
 #include <hocket/core/borrowed.hpp>
 #include <hocket/core/int128.hpp>
 #include <hocket/timeline/analysis.hpp>
-#include <hocket/timeline/detail/evenly_spaced.hpp>
 #include <hocket/timeline/detail/rows.hpp>
 #include <hocket/timeline/detail/svg_writing.hpp>
 #include <hocket/timeline/detail/writing.hpp>
+#include <hocket/timeline/evenly_spaced.hpp>
 #include <hocket/timeline/time_bins.hpp>
 
 #include <algorithm>
@@ -17,6 +17,16 @@
 #include <vector>
 
 namespace hocket::inline HOCKET_ABI {
+
+/// Foreign text as text in XML, in element content and in quoted attributes: for pictures of one's own. Characters that
+/// XML 1.0 cannot hold become '?'. Complexity: O(bytes).
+///
+///     xml_text("a < b") == "a &lt; b";
+[[nodiscard]] inline std::string xml_text(std::string_view text) {
+  std::string out;
+  detail::put_xml(out, text);
+  return out;
+}
 
 struct svg_options {
   std::string title{};                 ///< above the picture; escaped

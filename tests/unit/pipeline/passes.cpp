@@ -19,7 +19,7 @@ std::string tokens(const Range& list) {
   std::string out;
   for (const stage_action a : list) {
     if (!out.empty()) out += ' ';
-    hocket::text::detail::put_token(out, a, false);
+    out += hocket::text::action_token(a, false);
     if (a.joined()) out += '+';
   }
   return out;

@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <vector>
 
-namespace hocket::inline HOCKET_ABI::detail {
+namespace hocket::inline HOCKET_ABI {
 
 /// Up to `most` of the lanes 0 … count - 1, in order: the first, the last, and others evenly between them; all if there
-/// are no more, the first alone if most is 1. Precondition: most >= 1. O(most).
+/// are no more, the first alone if most is 1. Precondition: most >= 1. Complexity: O(most).
+///
+///     evenly_spaced(10, 4) == std::vector<std::uint32_t>{0, 3, 6, 9};
 [[nodiscard]] inline std::vector<std::uint32_t> evenly_spaced(std::size_t count, std::size_t most) {
   const std::size_t shown = count < most ? count : most;
   std::vector<std::uint32_t> lanes;
@@ -19,4 +21,4 @@ namespace hocket::inline HOCKET_ABI::detail {
   return lanes;
 }
 
-}  // namespace hocket::inline HOCKET_ABI::detail
+}  // namespace hocket::inline HOCKET_ABI
