@@ -249,6 +249,7 @@ set(HOCKET_HEADERS
   hocket/text/ops_csv.hpp
   hocket/text/ops_table.hpp
   hocket/text/ranks_csv.hpp
+  hocket/text/ranks_svg.hpp
   hocket/text/samples_csv.hpp
   hocket/text/schedule_csv.hpp
   hocket/text/schedule_jobs.hpp

@@ -66,4 +66,5 @@ export extern "C++" {
 #include <hocket/ranks.hpp>
 #include <hocket/ranks/tell_recorded.hpp>
 #include <hocket/text.hpp>
+#include <hocket/text/ranks_svg.hpp>
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <hocket/ranks.hpp>
 #include <hocket/text/ranks_csv.hpp>
+#include <hocket/text/ranks_svg.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -77,19 +78,29 @@ std::uint64_t ops_of(const ranks::program& job) {
   return ops;
 }
 
+std::string words_of(ranks::verdict says) {
+  std::string out(to_string(says));
+  for (char& c : out) c = c == ' ' ? '-' : c;
+  return out;
+}
+
 void check_ranks(const ranks_options& o) {
   const ranks::program job = read_ranks(o);
   const auto start = std::chrono::steady_clock::now();
   const ranks::answer a = value_or_fail(ranks::check(job, machine_of(o)), o.file);
   const auto took = std::chrono::steady_clock::now() - start;
-  std::string verdict(to_string(a.says));
-  for (char& c : verdict) c = c == ' ' ? '-' : c;
   std::ostringstream line;
-  line << "verdict=" << verdict << " machine=" << o.machine << " ranks=" << job.ranks() << " ops=" << ops_of(job)
-       << " cycle=" << a.cycle.size() << " states=" << a.states
+  line << "verdict=" << words_of(a.says) << " machine=" << o.machine << " ranks=" << job.ranks()
+       << " ops=" << ops_of(job) << " cycle=" << a.cycle.size() << " states=" << a.states
        << " time_us=" << std::chrono::duration_cast<std::chrono::microseconds>(took).count();
   give(o.out, this_run().json ? as_json(job, a).dump() + "\n" : sentence(job, a), line.str());
   if (a.says != ranks::verdict::safe) throw failure{1, ""};
+}
+
+void draw_ranks(const ranks_options& o) {
+  const ranks::program job = read_ranks(o);
+  const ranks::answer found = value_or_fail(ranks::check(job, machine_of(o)), o.file);
+  give(o.out, hocket::text::to_svg(job, found), "verdict=" + words_of(found.says) + " machine=" + o.machine);
 }
 
 json as_json(const ranks::repair& fix) {
@@ -155,6 +166,7 @@ void add_ranks(CLI::App& app) {
     command->callback([o, run] { run(*o); });
   };
   add("check", "Safe, mismatch, hangs, may hang: with who waits for whom", check_ranks);
+  add("draw", "The program as an SVG picture: a row for each stream, what waits for what in red", draw_ranks);
   add("repair", "Waits, groups or moves of calls that make a program safe, checked again", repair_ranks);
 
   add_ranks_hang(*parent);

@@ -68,7 +68,7 @@ class Json(ToolTest):
             ("pipeline", "search"): ("--ranks", 3, "--micro-batches", 4, "--memory-cap", 3, "--budget", 1000),
             ("tiling", "solve"): ("--problem", TILING), ("tiling", "fit"): ("--samples", samples),
             ("ranks", "check"): (ROOT / "examples/deadlocks/megatron-lm-865.csv",), ("ranks", "machines"): (),
-            ("ranks", "repair"): (ROOT / "examples/deadlocks/nccl-574.csv",), ("ranks", "hang"): (ROOT / "examples/hangs/ends",),
+            ("ranks", "draw"): (ROOT / "examples/deadlocks/nccl-574.csv",), ("ranks", "repair"): (ROOT / "examples/deadlocks/nccl-574.csv",), ("ranks", "hang"): (ROOT / "examples/hangs/ends",),
             ("cost", "report"): ("--model", CONFIGS / "llama-2-7b.json", "--training", training, "--parallel", parallel),
             ("cost", "fit"): ("--runs", DATA / "published" / "runs.json"),
             ("planner", "split"): ("--problem", LLAMA / "split.json"),

@@ -4,6 +4,7 @@ import json
 import pickle
 import subprocess
 import sys
+import xml.etree.ElementTree
 
 from harness import ROOT, ToolTest, hocket, main
 
@@ -29,6 +30,10 @@ class Check(ToolTest):
                 self.assertEqual((answer["verdict"], answer["told"]), (verdict, done.text))
                 self.assertEqual(bool(answer["cycle"]), verdict in ("hangs", "may hang"))
                 self.assertEqual("mismatch" in answer, verdict == "mismatch")
+                picture = xml.etree.ElementTree.fromstring(self.ok("ranks", "draw", path, "--machine", machine).text)
+                arrows = [x for x in picture.iter("{http://www.w3.org/2000/svg}path") if "marker-end" in x.attrib]
+                if verdict != "mismatch":  # of those it shows a call that never comes
+                    self.assertEqual(len(arrows), len(answer["cycle"]))
                 for a, b in zip(answer["cycle"], answer["cycle"][1:] + answer["cycle"][:1]):
                     self.assertEqual(a["waits_for"], b["who"])
 
