@@ -367,6 +367,7 @@ set(HOCKET_COST_HEADERS
   hocket/interop/measured_step.hpp
   hocket/interop/mindspore/collectives.hpp
   hocket/interop/mindspore/recomputation.hpp
+  hocket/interop/step_calls.hpp
   hocket/planner.hpp
   hocket/planner/detail/random_numbers.hpp
   hocket/planner/detail/replay_marks.hpp

@@ -71,6 +71,7 @@ void pipeline_section(std::string& out, const plan_input& in, const step_plan& p
   for (std::size_t r = 0; r < p.run.ranks.size(); ++r)
     line(out, "  %4zu %12.3f %12.3f %12u", r, ms(p.run.ranks[r].busy), ms(p.run.ranks[r].idle),
          p.run.ranks[r].peak_in_flight);
+  if (p.calls) line(out, "  calls of all ranks     %s (hocket ranks)", p.calls->summary().c_str());
   out += '\n';
 }
 

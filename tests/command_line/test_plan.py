@@ -33,6 +33,10 @@ class Plan(ToolTest):
             reports.append(json.loads((out / "report.json").read_text())["pipeline"])
             self.ok("pipeline", "check", "--table", out / "schedule.csv")
         found, usual = reports
+        calls = json.loads((out / "report.json").read_text())["calls"]
+        self.assertIn(calls["verdict"], ("safe", "may hang", "not proved"))
+        self.assertTrue(calls["told"].startswith(calls["verdict"] + ": "))
+        self.assertIn("calls of all ranks     " + calls["summary"], (out / "report.txt").read_text())
         self.assertIn("found_by", found)
         self.assertNotIn("found_by", usual)
         self.assertLessEqual(found["makespan_us"], usual["makespan_us"])

@@ -3,6 +3,8 @@
 #include <hocket/interop/files/plan_file.hpp>
 #include <hocket/interop/files/plan_json.hpp>
 #include <hocket/interop/files/report_json.hpp>
+#include <hocket/interop/step_calls.hpp>
+#include <hocket/pipeline/any_schedule.hpp>
 #include <hocket/planner/plan/changes.hpp>
 #include <hocket/planner/plan/compare_schedules.hpp>
 #include <hocket/planner/plan/step_plan.hpp>
@@ -122,6 +124,41 @@ TEST_CASE("levels of a split have names of their own where all layers replay som
     for (const json& at : stage.at("layers_at")) layers += at.get<int>();
     CHECK(layers == stage.at("layers"));
   }
+}
+
+TEST_CASE("a plan says whether the calls of its ranks can hang", "[files][ranks]") {
+  namespace pipeline = hocket::pipeline;
+  namespace ranks = hocket::ranks;
+  using ranks::verdict;
+  const auto plan = pipeline::any_schedule::make("interleaved", {.ranks = 2, .chunks = 2, .micro_batches = 4}).value();
+  const auto checked = [&](const cost::parallel& p) { return interop::check_calls(plan, p).value(); };
+
+  // The same as ranks::check says of the same program, on as many ranks as there are.
+  const auto all = checked({.tp = 8, .pp = 2, .vp = 2, .dp = 64});
+  REQUIRE(all);
+  CHECK(all->mesh == interop::rank_mesh{.tensor = 2, .data = 2});
+  const auto job = interop::ranks_of_pipeline(plan, {.tensor = 8, .data = 4}, {.sequence_parallel = false}).value();
+  CHECK(ranks::check(job)->says == all->answer.says);
+  CHECK(ranks::check(job)->enough_slots == all->answer.enough_slots);
+  CHECK(all->answer.says == verdict::may_hang);
+  CHECK(all->summary() ==
+        "cannot hang where a device runs 3 calls at once; may hang with one at once, which is what NCCL promises");
+  CHECK(all->told.starts_with("may hang: "));
+
+  // Data ranks alone: what comes from another rank does not wait for them.
+  const auto experts = checked({.tp = 1, .pp = 2, .vp = 2, .dp = 4, .ep = 4});
+  REQUIRE(experts);
+  CHECK(experts->mesh == interop::rank_mesh{.data = 2, .expert = 2});
+
+  // Nothing to say of a rank alone, nor of a step that is too long.
+  const auto one = pipeline::any_schedule::make("1f1b", {.ranks = 1, .micro_batches = 4}).value();
+  CHECK_FALSE(interop::check_calls(one, cost::parallel{}).value());
+  const auto safe = interop::check_calls(one, {.tp = 8}).value();
+  REQUIRE(safe);
+  CHECK(safe->answer.says == verdict::safe);
+  CHECK(safe->summary() == "cannot hang, whatever the timing");
+  const auto long_one = pipeline::any_schedule::make("1f1b", {.ranks = 4, .micro_batches = 1 << 12}).value();
+  CHECK_FALSE(interop::check_calls(long_one, {.pp = 4}).value());
 }
 
 // Readers go on after a mistake. Whatever stands in the place of a value, they end, and say one sentence or none.

@@ -5,6 +5,7 @@
 #include <hocket/interop/files/cost_answer.hpp>
 #include <hocket/interop/files/plan_file.hpp>
 #include <hocket/interop/files/report_parts.hpp>
+#include <hocket/interop/step_calls.hpp>
 #include <hocket/planner/plan/step_plan.hpp>
 #include <hocket/text/schedule_csv.hpp>
 #include <hocket/tiling.hpp>
@@ -39,6 +40,7 @@ struct plan_answer : planner::step_plan {
   std::optional<hocket::timeline> tile_timeline;
   cost::report cost;
   report_context cost_context;
+  std::optional<checked_calls> calls;  ///< of all ranks; absent: one rank alone, or too many passes
 };
 
 namespace detail {
@@ -153,6 +155,9 @@ inline void plan_tiles(const plan_input& in, plan_answer& answer, file_errors& e
   out.cost_context.training->step = in.training;
   out.cost = make_report(in.published.layers, out.cost_context, in.file, out, errors);
   detail::plan_tiles(in, out, errors);
+  auto calls = check_calls(*out.schedule, in.parallel);
+  if (calls) out.calls = *std::move(calls);
+  else errors.add(in.file, calls.error());
   return out;
 }
 

@@ -136,6 +136,15 @@ inline nlohmann::ordered_json parallel_edit(const plan_input& in, const planner:
     out["recompute"] = open ? "search" : levels[static_cast<std::size_t>(x.parallel.recompute)];
   return out;
 }
+/// Whether the calls of all ranks finish.
+[[nodiscard]] inline nlohmann::ordered_json calls_as_json(const checked_calls& x) {
+  nlohmann::ordered_json out{{"verdict", to_string(x.answer.says)}, {"summary", x.summary()}, {"told", x.told}};
+  if (x.answer.enough_slots > 0) out["enough_slots"] = x.answer.enough_slots;
+  out["mesh"] = {
+      {"tensor", x.mesh.tensor}, {"context", x.mesh.context}, {"data", x.mesh.data}, {"expert", x.mesh.expert}};
+  return out;
+}
+
 /// "pipeline" of a changed step: null takes out what the change contradicts.
 inline nlohmann::ordered_json pipeline_edit(const plan_input& in, const planner::planned_change& x,
                                             std::int64_t micro_batches) {
@@ -233,6 +242,7 @@ inline nlohmann::ordered_json edit_of(const plan_input& in, const planner::plann
   if (in.sizes) out["chosen"] = detail::choice_as_json(in, p);
   if (p.graph) out["dependencies"] = detail::dependencies_as_json(in, *p.graph);
   out["pipeline"] = detail::pipeline_as_json(in, p);
+  if (p.calls) out["calls"] = detail::calls_as_json(*p.calls);
   if (has_predicted_step(p)) out["predicted_step"] = predicted_step_as_json(in, p);
   if (p.split) out["split"] = detail::split_as_json(in, *p.split);
   ordered_json memory = ordered_json::array();
