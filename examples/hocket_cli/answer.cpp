@@ -119,8 +119,8 @@ std::string without_controls(std::string_view data) {
       data.remove_prefix(2);
       continue;
     }
-    const hocket::detail::character c = hocket::detail::first_character(data);
-    const bool is_control = c.length > 0 && hocket::detail::is_control(c.code);
+    const hocket::utf8_character c = hocket::first_character(data);
+    const bool is_control = c.length > 0 && hocket::is_control_character(c.code);
     char escaped[12] = "?";
     if (is_control && is_json) std::snprintf(escaped, sizeof escaped, "\\u%04x", static_cast<unsigned>(c.code));
     out += is_control || c.length == 0 ? std::string_view(escaped) : data.substr(0, c.length);

@@ -8,17 +8,18 @@
 #include <string_view>
 
 namespace hocket::inline HOCKET_ABI {
-namespace detail {
 
 /// A character of UTF-8: its code point, and how many bytes it takes; 0 bytes if there is none at the front of a text.
-struct character {
+struct utf8_character {
   std::uint32_t code = 0;
   std::size_t length = 0;
 };
 
 /// What stands at the front of a text. Surrogates, overlong forms and U+FFFE, U+FFFF, which XML cannot hold, are none.
-/// Precondition: !text.empty().
-[[nodiscard]] constexpr character first_character(std::string_view text) noexcept {
+/// Precondition: !text.empty(). O(1).
+///
+///     first_character("\xc3\xa9t\xc3\xa9").length == 2;
+[[nodiscard]] constexpr utf8_character first_character(std::string_view text) noexcept {
   const auto byte = [&](std::size_t i) { return std::uint32_t{static_cast<unsigned char>(text[i])}; };
   const std::uint32_t lead = byte(0);
   if (lead < 0x80) return {lead, 1};
@@ -35,21 +36,19 @@ struct character {
   return {code, length};
 }
 
-/// Whether a terminal takes the character as a command, a new line or another direction of writing.
-[[nodiscard]] constexpr bool is_control(std::uint32_t code) noexcept {
+/// Whether a terminal takes the character as a command, a new line or another direction of writing. O(1).
+[[nodiscard]] constexpr bool is_control_character(std::uint32_t code) noexcept {
   if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return true;                    // C0, DEL, C1
   if (code == 0x2028 || code == 0x2029) return true;                                // line, paragraph
   return code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) ||  // direction
          (code >= 0x2066 && code <= 0x2069) || code == 0x061c || code == 0xfeff;
 }
 
-}  // namespace detail
-
 /// Whether foreign text is one line of UTF-8 that holds no commands for a terminal. O(bytes).
 [[nodiscard]] constexpr bool is_printable(std::string_view text) noexcept {
   while (!text.empty()) {
-    const detail::character c = detail::first_character(text);
-    if (c.length == 0 || detail::is_control(c.code)) return false;
+    const utf8_character c = first_character(text);
+    if (c.length == 0 || is_control_character(c.code)) return false;
     text.remove_prefix(c.length);
   }
   return true;
@@ -61,8 +60,8 @@ struct character {
 ///     append_printable(out, "a\x1b[31m");   // a?[31m
 inline void append_printable(std::string& out, std::string_view text) {
   while (!text.empty()) {
-    const detail::character c = detail::first_character(text);
-    if (c.length == 0 || detail::is_control(c.code)) out += '?';
+    const utf8_character c = first_character(text);
+    if (c.length == 0 || is_control_character(c.code)) out += '?';
     else out += text.substr(0, c.length);
     text.remove_prefix(c.length == 0 ? 1 : c.length);
   }

@@ -129,7 +129,7 @@ TEST_CASE("bytes add up and subtract", "[core]") {
 TEST_CASE("a single byte is a character if it is ASCII, and none otherwise", "[core]") {
   for (unsigned b = 0; b < 256; ++b) {
     const char text[] = {static_cast<char>(b)};
-    const auto c = hocket::detail::first_character({text, 1});
+    const auto c = hocket::first_character({text, 1});
     CHECK(c.length == (b < 128 ? 1 : 0));
     CHECK(c.code == (b < 128 ? b : 0));
   }
