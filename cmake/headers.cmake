@@ -185,6 +185,26 @@ set(HOCKET_HEADERS
   hocket/pipeline/lower.hpp
   hocket/pipeline/passes.hpp
   hocket/pipeline/placement.hpp
+  hocket/pipeline/prefill.hpp
+  hocket/pipeline/prefill/costs.hpp
+  hocket/pipeline/prefill/decode_rounds.hpp
+  hocket/pipeline/prefill/detail/candidates.hpp
+  hocket/pipeline/prefill/detail/cuts.hpp
+  hocket/pipeline/prefill/detail/evaluator.hpp
+  hocket/pipeline/prefill/detail/label_search.hpp
+  hocket/pipeline/prefill/detail/line.hpp
+  hocket/pipeline/prefill/detail/ramps.hpp
+  hocket/pipeline/prefill/detail/request_bound.hpp
+  hocket/pipeline/prefill/detail/scheduler.hpp
+  hocket/pipeline/prefill/detail/search.hpp
+  hocket/pipeline/prefill/detail/stream_bound.hpp
+  hocket/pipeline/prefill/layers.hpp
+  hocket/pipeline/prefill/memory.hpp
+  hocket/pipeline/prefill/plan.hpp
+  hocket/pipeline/prefill/problem.hpp
+  hocket/pipeline/prefill/rules.hpp
+  hocket/pipeline/prefill/run.hpp
+  hocket/pipeline/prefill/solve.hpp
   hocket/pipeline/rank_view.hpp
   hocket/pipeline/receive_buffers.hpp
   hocket/pipeline/run.hpp

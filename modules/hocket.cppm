@@ -63,6 +63,7 @@ export extern "C++" {
 #include <hocket/launch/bridges/pipeline.hpp>
 #include <hocket/launch/bridges/tiling.hpp>
 #include <hocket/pipeline/buffers.hpp>
+#include <hocket/pipeline/prefill.hpp>
 #include <hocket/ranks.hpp>
 #include <hocket/ranks/tell_recorded.hpp>
 #include <hocket/text.hpp>

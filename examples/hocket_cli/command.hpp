@@ -67,6 +67,7 @@ inline void add_out(CLI::App& command, std::string& path) {
 void add_graph(CLI::App& app);
 void add_pipeline(CLI::App& app);
 void add_pipeline_buffers(CLI::App& group);
+void add_pipeline_prefill(CLI::App& group);
 void add_pipeline_ranks(CLI::App& group);
 void add_pipeline_compare(CLI::App& group);
 void add_tiling(CLI::App& app);

@@ -400,6 +400,7 @@ void add_pipeline(CLI::App& app) {
 
   add_pipeline_buffers(*group);
   add_pipeline_ranks(*group);
+  add_pipeline_prefill(*group);
   add_pipeline_compare(*group);
   add_pipeline_search(*group);
 }

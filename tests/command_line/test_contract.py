@@ -37,6 +37,8 @@ class Every(ToolTest):
         yield "pipeline", "check", "--table", TABLE
         yield "pipeline", "buffers", "interleaved", *SHAPE
         yield "pipeline", "buffers", "--table", TABLE, "--pools", "kind"
+        for show in ("pieces", "requests", "rules", "ranks"):
+            yield "pipeline", "prefill", "--ranks", 3, "--tokens", "900,400", "--per-token", 2, "--fixed", 50, "--align", 16, "--show", show
         for form in ("svg", "trace", "ascii"):
             yield "pipeline", "draw", "interleaved", *SHAPE, "--format", form
             yield "pipeline", "draw", "--table", TABLE, "--format", form
@@ -129,7 +131,7 @@ class Help(ToolTest):
     def test_help_everywhere(self):
         commands = set(self.walk())
         for expected in ("graph prune", "graph sync", "graph reaches", "graph compare", "pipeline list", "pipeline simulate",
-                         "pipeline check", "pipeline draw", "pipeline buffers", "pipeline search", "tiling solve", "tiling fit", "cost report",
+                         "pipeline check", "pipeline draw", "pipeline buffers", "pipeline prefill", "pipeline search", "tiling solve", "tiling fit", "cost report",
                          "planner split", "planner search", "plan"):
             self.assertIn(tuple(expected.split()), commands)
         for words in sorted(commands):

@@ -64,6 +64,7 @@ class Json(ToolTest):
             ("pipeline", "list"): ("interleaved", *SHAPE), ("pipeline", "simulate"): ("interleaved", *SHAPE, "--details"),
             ("pipeline", "check"): ("--table", TABLE), ("pipeline", "draw"): ("interleaved", *SHAPE),
             ("pipeline", "buffers"): ("interleaved", *SHAPE), ("pipeline", "ranks"): ("interleaved", *SHAPE, "--tensor", 2),
+            ("pipeline", "prefill"): ("--ranks", 2, "--tokens", "90,40", "--per-token", 1, "--fixed", 5, "--align", 8),
             ("pipeline", "compare"): ("--ranks", "2,4", "--micro-batches", "4,5"),
             ("pipeline", "search"): ("--ranks", 3, "--micro-batches", 4, "--memory-cap", 3, "--budget", 1000),
             ("tiling", "solve"): ("--problem", TILING), ("tiling", "fit"): ("--samples", samples),
@@ -113,7 +114,7 @@ class Json(ToolTest):
                     self.assertEqual(again, got)
 
     def test_rows_are_those_of_the_csv(self):
-        for name in (("graph", "prune"), ("graph", "sync"), ("graph", "reaches"), ("graph", "compare"), ("pipeline", "simulate"), ("pipeline", "buffers"), ("pipeline", "compare")):
+        for name in (("graph", "prune"), ("graph", "sync"), ("graph", "reaches"), ("graph", "compare"), ("pipeline", "simulate"), ("pipeline", "buffers"), ("pipeline", "compare"), ("pipeline", "prefill")):
             with self.subTest(command=" ".join(name)):
                 words = self.commands()[name]
                 header, *lines = self.ok(*name, *words).text.splitlines()

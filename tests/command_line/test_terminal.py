@@ -180,6 +180,7 @@ class Completion(ToolTest):
         self.assertEqual(self.complete("graph", "prune", "--index", "="), {"auto", "dense", "persistent", "none"})
         self.assertEqual(self.complete("pipeline", "draw", "zb"), {"zb-h1", "zb-h2", "zbv"})
         self.assertEqual(self.complete("pipeline", "buffers", "--pools", ""), {"stage-and-kind", "kind", "rank"})
+        self.assertEqual(self.complete("pipeline", "prefill", "--show", ""), {"pieces", "requests", "rules", "ranks"})
         self.assertEqual(self.complete("plan", "pl"), {"plan.json"})
         self.assertEqual(self.complete("plan", "plan.json", "--out", ""), {"below"})
         self.assertEqual(self.complete("completion", "z"), {"zsh"})

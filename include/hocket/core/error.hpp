@@ -58,6 +58,7 @@ enum class errc : std::uint16_t {
   cap_too_small,
   untimed_action,
   slot_taken,
+  no_feasible_pieces,
   // curve and tiling
   bad_cost = 300,
   no_feasible_tiling,

@@ -71,6 +71,8 @@ inline constexpr error_sentence error_sentences[] = {
     {errc::cap_too_small, "rank {0} has a cap of {1}, but needs at least {2}: an activation for each of its chunks"},
     {errc::untimed_action, "the costs have no time for {w} of stage {0}"},
     {errc::slot_taken, "rank {0}, step {1}: a receive goes to slot {2} of its pool, which is read until step {3}"},
+    {errc::no_feasible_pieces,
+     "a request of {0} tokens cannot be cut into pieces of {1} to {2} tokens that are multiples of {3}"},
     {errc::bad_cost, "{w}: a cost must be finite and not negative (at {0} rows)"},
     {errc::no_feasible_tiling, "no tiling of {0} rows has tiles of at least {1} rows and at most {2} tiles"},
     {errc::too_many_tiles, "{0} tiles are needed, but at most {1} can be held"},
