@@ -156,7 +156,7 @@ TEST_CASE("plans of small problems are the best of all sizes") {
   REQUIRE(at_once > 200);
 }
 
-TEST_CASE("several chunks: no sizes and no order beat the bound, and no rule beats the plan") {
+TEST_CASE("several chunks: no sizes in either order beat the plan of a small problem, nor its bound") {
   std::mt19937 random(3);
   for (int i = 0; i < 400; ++i) {
     const small_problem a(random, 2, 2 + static_cast<std::int64_t>(random() % 2));
@@ -174,9 +174,7 @@ TEST_CASE("several chunks: no sizes and no order beat the bound, and no rule bea
     REQUIRE(plan->lower_bound <= best_end);
     REQUIRE(plan->least_mean_wait <= best_wait * (1 + 1e-12));
     const double ours = goal_of(a.problem, plan->last_end, plan->mean_wait);
-    for (const prefill_peer& x : plan->peers)
-      if (x.allowed) REQUIRE(ours <= goal_of(a.problem, x.last_end, x.mean_wait));
-    if (plan->proved) REQUIRE(ours <= goal_of(a.problem, best_end, best_wait) * (1 + 1e-12));
+    REQUIRE(ours <= goal_of(a.problem, best_end, best_wait) * (1 + 1e-12));
   }
 }
 

@@ -39,6 +39,7 @@ class prefill_solver {
       if (const auto ok = add_peer(rule, peers); !ok) return ok.error();
     choose_candidates();
     for (std::size_t r = 0; r < kind_of_.size() && !is_proved(); ++r) search_.improve(r, kinds_[kind_of_[r]]->cuts());
+    if (problem_.chunks > 1 && !is_proved()) try_all();
     const bool exhausted = !is_proved() && problem_.chunks == 1 && search_all();
     return finish(std::move(peers), exhausted);
   }
@@ -148,7 +149,38 @@ class prefill_solver {
       if (!better) break;
     }
   }
-  /// All ways to cut, if they are few. @return whether nothing better exists
+  /// With several chunks: all ways to cut, if they are few, in both orders.
+  void try_all() {
+    std::int64_t cuts = 0;
+    for (const prefill_request& x : problem_.requests) cuts += (x.tokens - 1) / problem_.sizes.align;
+    if (cuts > most_cuts_to_try) return;
+    std::pmr::vector<cut_list> plan(1, cut_list(memory_), memory_);
+    try_rest(plan, 0);
+  }
+  /// All ways to go on after some tokens of the last request of a plan.
+  void try_rest(std::pmr::vector<cut_list>& plan, std::int64_t done) {
+    const std::size_t r = plan.size() - 1;
+    const std::int64_t left = problem_.requests[r].tokens - done, unit = problem_.sizes.align;
+    for (std::int64_t x = unit; x < left + unit; x += unit) {
+      plan[r].push_back((std::min)(x, left));
+      if (x < left) {
+        try_rest(plan, done + x);
+      } else if (kinds_[kind_of_[r]]->cuts().is_allowed(plan[r])) {
+        offer_or_go_on(plan);
+      }
+      plan[r].pop_back();
+    }
+  }
+  void offer_or_go_on(std::pmr::vector<cut_list>& plan) {
+    if (plan.size() == problem_.requests.size()) {
+      for (const prefill_order order : orders()) search_.offer(plan, order, search_.value(plan, order));
+      return;
+    }
+    plan.emplace_back();
+    try_rest(plan, 0);
+    plan.pop_back();
+  }
+  /// With one chunk: all ways to cut, if they are few. @return whether nothing better exists
   [[nodiscard]] bool search_all() {
     std::int64_t places = 0;
     for (const prefill_request& x : problem_.requests)
@@ -194,6 +226,7 @@ class prefill_solver {
 
   static constexpr std::int64_t most_peer_pieces = 512;
   static constexpr std::int64_t most_places_to_search = 256;
+  static constexpr std::int64_t most_cuts_to_try = 11;  // 2^11 ways
 
   const prefill_problem& problem_;
   const C& costs_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <hocket/core/int128.hpp>
 #include <hocket/pipeline/prefill/detail/request_bound.hpp>
 
 #include <algorithm>
