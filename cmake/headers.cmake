@@ -95,6 +95,7 @@ set(HOCKET_HEADERS
   hocket/graph/transitive_reduction.hpp
   hocket/graph/unroll.hpp
   hocket/hocket.hpp
+  hocket/interop/ascend/compare_profiles.hpp
   hocket/interop/ascend/detail/decimal.hpp
   hocket/interop/ascend/detail/json_cursor.hpp
   hocket/interop/ascend/detail/profile_json.hpp
@@ -103,11 +104,15 @@ set(HOCKET_HEADERS
   hocket/interop/ascend/detail/trace_events.hpp
   hocket/interop/ascend/join_ir.hpp
   hocket/interop/ascend/kernel_phase.hpp
+  hocket/interop/ascend/link_rates.hpp
   hocket/interop/ascend/operator_totals.hpp
   hocket/interop/ascend/parse_profile.hpp
   hocket/interop/ascend/profile.hpp
   hocket/interop/ascend/profile_samples.hpp
   hocket/interop/ascend/profile_timeline.hpp
+  hocket/interop/ascend/rank_steps.hpp
+  hocket/interop/ascend/shared_collectives.hpp
+  hocket/interop/ascend/slow_ranks.hpp
   hocket/interop/ascend/step_breakdown.hpp
   hocket/interop/mindspore/detail/brackets.hpp
   hocket/interop/mindspore/detail/ir_builder.hpp
@@ -296,6 +301,7 @@ set(HOCKET_HEADERS
   hocket/timeline/detail/svg_writing.hpp
   hocket/timeline/detail/writing.hpp
   hocket/timeline/evenly_spaced.hpp
+  hocket/timeline/heat_map.hpp
   hocket/timeline/svg.hpp
   hocket/timeline/time_bins.hpp
   hocket/timeline/timeline.hpp

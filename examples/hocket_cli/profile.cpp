@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "ir.hpp"
+#include "profile_ranks.hpp"
 
 namespace hocket_cli {
 
@@ -73,31 +74,38 @@ std::optional<profile_dump> join_dump(ascend::profile& p, const profile_question
   return dump;
 }
 
+// The pictures of many ranks.
+void draw_ranks(const ranks_found& found, const profile_question& q) {
+  if (!q.svg.empty()) write_file(q.svg, picture_of_ranks(found));
+  if (!q.links_svg.empty()) write_file(q.links_svg, picture_of_links(found.links));
+}
+
 // Folders of several ranks: one after the other, so that memory holds the files of one.
 void run_ranks(const profile_question& q, std::vector<rank_files>& ranks) {
-  if (!q.dump.empty() || !q.samples.empty() || !q.svg.empty() || !q.trace.empty())
-    fail("--ir, --samples, --svg and --trace are for one rank, but the folders hold " + std::to_string(ranks.size()) +
-         ": " + ranks[0].name + ", " + ranks[1].name + (ranks.size() > 2 ? ", ..." : ""));
-  std::vector<rank_times> times;
-  std::vector<std::string> unused;
+  if (!q.dump.empty() || !q.samples.empty() || !q.trace.empty())
+    fail("--ir, --samples and --trace are for one rank, but the folders hold " + std::to_string(ranks.size()) + ": " +
+         ranks[0].name + ", " + ranks[1].name + (ranks.size() > 2 ? ", ..." : ""));
+  ranks_found found;
   for (rank_files& rank : ranks) {
-    ascend::profile p = read_profiles(rank);
-    only_step(p, q.step);
-    times.push_back(times_of_rank(rank.name, p));
-    unused.insert(unused.end(), rank.unused.begin(), rank.unused.end());
+    found.add(rank, read_for(rank, q));
   }
-  give(q.out, form(q.format) == "json" ? ranks_as_json(times, unused) : ranks_as_text(times, unused),
-       "ranks=" + std::to_string(times.size()) + " unused_files=" + std::to_string(unused.size()));
+  found.compare(q.stages);
+  draw_ranks(found, q);
+  give(q.out, form(q.format) == "json" ? ranks_as_json(found) : ranks_as_text(found, q.top),
+       "ranks=" + std::to_string(found.ranks.size()) + " slow_ranks=" + std::to_string(found.slow.size()) +
+           " slow_links=" + std::to_string(found.slow_links.size()) +
+           " unused_files=" + std::to_string(found.unused.size()));
 }
 
 void run(const profile_question& q) {
+  if (!q.against.empty()) return compare_measurements(q);
   std::vector<rank_files> ranks = ranks_of(q.files);
   if (ranks.size() > 1) return run_ranks(q, ranks);
-  ascend::profile p = read_profiles(ranks.front());
-  only_step(p, q.step);
+  ascend::profile p = read_for(ranks.front(), q);
   const std::optional<profile_dump> dump = join_dump(p, q);
   if (!q.samples.empty()) write_file(q.samples, profile_samples(p, q));
   draw(p, q);
+  if (!q.links_svg.empty()) write_file(q.links_svg, picture_of_links(ascend::sum_links(p.links)));
   const ascend::step_breakdown b = ascend::break_down(p.kernels);
   const auto ms = [](ascend::nanoseconds t) { return static_cast<double>(t.count()) / 1e6; };
   char line[320];
@@ -113,7 +121,12 @@ void run(const profile_question& q) {
 }
 
 void add_picture_options(CLI::App& command, profile_question& q) {
-  command.add_option("--svg", q.svg, "Draw what ran into FILE")->type_name("FILE")->check(has_folder);
+  command.add_option("--svg", q.svg, "Draw what ran into FILE; of many ranks, their times in each step")
+      ->type_name("FILE")
+      ->check(has_folder);
+  command.add_option("--links-svg", q.links_svg, "Draw what links between ranks reach")
+      ->type_name("FILE")
+      ->check(has_folder);
   command.add_option("--trace", q.trace, "The same as a trace for ui.perfetto.dev")
       ->type_name("FILE")
       ->check(has_folder);
@@ -137,6 +150,12 @@ void add_picture_options(CLI::App& command, profile_question& q) {
 
 }  // namespace
 
+ascend::profile read_for(rank_files& rank, const profile_question& q) {
+  ascend::profile p = read_profiles(rank);
+  only_step(p, q.step);
+  return p;
+}
+
 void add_profile(CLI::App& app) {
   const auto q = std::make_shared<profile_question>();
   CLI::App* command = app.add_subcommand("profile", "Where the time of a measured step went, from files of a profiler");
@@ -148,6 +167,11 @@ void add_profile(CLI::App& app) {
           "or folders as profilers write them, of one rank or of many")
       ->type_name("FILE...")
       ->required();
+  command
+      ->add_option(
+          "--against", q->against,
+          "Files or folders of another measurement: the files before, these after, and what explains the change")
+      ->type_name("FILE...");
   command->add_option("--ir", q->dump, "A dump of MindSpore's IR of the same run: inputs and strategy beside each op")
       ->type_name("DUMP");
   command->add_option("--top", q->top, "So many ops, gaps and collectives")
@@ -160,6 +184,11 @@ void add_profile(CLI::App& app) {
       ->check(is_number(0, 1e12, "number from 0 to 10^12"))
       ->capture_default_str();
   command->add_option("--step", q->step, "This step alone")->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 62));
+  command
+      ->add_option("--stages", q->stages,
+                   "Of many ranks: so many pipeline stages, one after the other in the order of the ranks' numbers")
+      ->check(CLI::Range(1, 1'000'000))
+      ->type_name("N");
   command->add_option("--format", q->format, "text or json")
       ->check(CLI::IsMember(std::vector<std::string>{"text", "json"}))
       ->capture_default_str();

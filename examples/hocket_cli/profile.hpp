@@ -19,6 +19,7 @@ using hocket::interop::bytes_per_gib, hocket::interop::fixed;
 /// Files of one rank.
 struct rank_files {
   std::string name;                 ///< the folder of the rank; empty: files were given one by one
+  std::int64_t rank = -1;           ///< the number that names of folders and files tell; -1: none does
   std::vector<std::string> files;   ///< to be read
   std::vector<std::string> unused;  ///< that hold nothing which is read here, or the same as others
 };
@@ -41,21 +42,16 @@ struct profile_dump {
 
 /// What `hocket profile` is asked for.
 struct profile_question {
-  std::vector<std::string> files;
-  std::string dump, format = "text", by = "type", out, svg, trace, samples, samples_of, samples_shape;
-  std::int64_t top = 10, step = -1, bytes_per_row = 0;
+  std::vector<std::string> files, against;
+  std::string dump, format = "text", by = "type", out, svg, trace, links_svg, samples, samples_of, samples_shape;
+  std::int64_t top = 10, step = -1, bytes_per_row = 0, stages = 0;
   double gap_us = 100;
 };
 
-/// Where the time of each rank goes, side by side: means of their steps.
-struct rank_times {
-  std::string name;
-  std::int64_t step_count = 0, op_count = 0;
-  hocket::ascend::nanoseconds span{}, computing{}, exposed{}, receives{}, data{}, idle{};
-};
-rank_times times_of_rank(const std::string& name, const hocket::ascend::profile& p);
-std::string ranks_as_text(const std::vector<rank_times>& ranks, const std::vector<std::string>& unused);
-std::string ranks_as_json(const std::vector<rank_times>& ranks, const std::vector<std::string>& unused);
+/// What read_profiles gives, of the step that is asked for.
+hocket::ascend::profile read_for(rank_files& rank, const profile_question& q);
+/// Prints the files and those they are set against side by side.
+void compare_measurements(const profile_question& q);
 
 /// @param unused  files that were not used, for a line at the end
 std::string profile_as_text(const hocket::ascend::profile& p, const std::optional<profile_dump>& dump,

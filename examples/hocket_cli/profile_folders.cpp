@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // What a file holds; of files with the same content in the folders of one rank, one is read.
-enum class content { runs, trace, totals, steps, memory, communication, links, none };
+enum class content { runs, database, trace, totals, steps, memory, communication, links, none };
 
 struct known_name {
   std::string_view begin, end;
@@ -28,6 +28,9 @@ struct known_name {
 constexpr known_name known_names[] = {{"kernel_details", ".csv", content::runs},
                                       {"op_summary", ".csv", content::runs},
                                       {"cpu_op_execute_timestamp", ".txt", content::runs},
+                                      {"ascend_pytorch_profiler", ".db", content::database},
+                                      {"ascend_mindspore_profiler", ".db", content::database},
+                                      {"msprof_", ".db", content::database},
                                       {"trace_view", ".json", content::trace},
                                       {"", ".pt.trace.json", content::trace},
                                       {"", ".pt.trace.json.gz", content::trace},
@@ -71,6 +74,37 @@ fs::path folder_of_rank(const fs::path& file) {
   return msprof.empty() ? file.parent_path() : msprof;
 }
 
+// Digits of a name from a place on, as a number; -1: there are none, or too many.
+std::int64_t number_at(std::string_view name, std::size_t at) {
+  constexpr std::size_t most_digits = 9;
+  const std::size_t end = (std::min)(name.find_first_not_of("0123456789", at), name.size());
+  if (at >= end || end - at > most_digits) return -1;
+  std::int64_t number = 0;
+  for (; at < end; ++at) number = number * 10 + (name[at] - '0');
+  return number;
+}
+
+// The number of a rank that its files are named after: profiler_info_3.json of MindSpore and Ascend PyTorch, else
+// rank_3, rank-3 or rank3 in the innermost part of the path that has it.
+std::int64_t number_of_rank(const fs::path& name, const std::vector<fs::path>& files) {
+  constexpr std::string_view word = "rank";
+  constexpr std::string_view infos[] = {"profiler_info_", "ascend_pytorch_profiler_", "ascend_mindspore_profiler_"};
+  for (const fs::path& file : files) {
+    const std::string own = file.filename().string();
+    for (const std::string_view info : infos)
+      if (own.starts_with(info) && number_at(own, info.size()) >= 0) return number_at(own, info.size());
+  }
+  for (fs::path part = name; part.has_relative_path(); part = part.parent_path()) {
+    const std::string own = part.filename().string();
+    std::size_t at = own.rfind(word);
+    if (at == own.npos) continue;
+    at += word.size();
+    if (at < own.size() && (own[at] == '_' || own[at] == '-')) ++at;
+    if (number_at(own, at) >= 0) return number_at(own, at);
+  }
+  return -1;
+}
+
 // All files below a folder, sorted by their paths.
 std::vector<fs::path> files_below(const std::string& folder) {
   constexpr std::size_t most = 1'000'000;
@@ -88,7 +122,7 @@ std::vector<fs::path> files_below(const std::string& folder) {
   return files;
 }
 
-// One file of each content, the preferred one; a trace only where no table has the runs.
+// One file of each content, the preferred one; a database or a trace only where no table has the runs.
 void choose(rank_files& rank, std::vector<fs::path>& files) {
   std::sort(files.begin(), files.end(), [](const fs::path& a, const fs::path& b) {
     const std::size_t x = place_of_name(a.filename().string()), y = place_of_name(b.filename().string());
@@ -99,7 +133,9 @@ void choose(rank_files& rank, std::vector<fs::path>& files) {
   for (const fs::path& file : files) {
     const std::size_t at = place_of_name(file.filename().string());
     const content what = at < name_count ? known_names[at].what : content::none;
-    const bool is_used = what != content::none && !has(what) && (what != content::trace || !has(content::runs));
+    const bool gives_way = (what == content::trace && (has(content::runs) || has(content::database))) ||
+                           (what == content::database && has(content::runs));
+    const bool is_used = what != content::none && !has(what) && !gives_way;
     (is_used ? rank.files : rank.unused).push_back(file.string());
     if (is_used) taken.push_back(what);
   }
@@ -129,7 +165,7 @@ std::vector<rank_files> ranks_of(const std::vector<std::string>& arguments) {
   std::vector<rank_files> ranks;
   rank_files rest;  // files of folders that hold nothing of a rank
   for (auto& [name, files] : folders) {
-    rank_files rank{name, {}, {}};
+    rank_files rank{name, number_of_rank(name, files), {}, {}};
     choose(rank, files);
     if (rank.files.empty()) rest.unused.insert(rest.unused.end(), rank.unused.begin(), rank.unused.end());
     else ranks.push_back(std::move(rank));
@@ -139,7 +175,7 @@ std::vector<rank_files> ranks_of(const std::vector<std::string>& arguments) {
   if (ranks.size() > 1 && !alone.empty())
     fail(alone.front() + " and folders of " + std::to_string(ranks.size()) +
          " ranks: give files of one rank, or folders of ranks");
-  if (ranks.empty()) ranks.push_back({"", {}, {}});
+  if (ranks.empty()) ranks.push_back({"", -1, {}, {}});
   ranks.front().files.insert(ranks.front().files.end(), alone.begin(), alone.end());
   ranks.front().unused.insert(ranks.front().unused.end(), rest.unused.begin(), rest.unused.end());
   return ranks;

@@ -14,6 +14,7 @@
 
 #include "gunzip.hpp"
 #include "profile.hpp"
+#include "profile_database.hpp"
 
 namespace hocket_cli {
 
@@ -43,6 +44,7 @@ period period_of(const ascend::profile& p) {
 struct one_file {
   std::string name;
   ascend::profile content;
+  bool is_database = false;
 };
 
 // Adds what the file has; two files with rows of one kind would count everything twice. A trace gives way to tables,
@@ -111,6 +113,18 @@ std::vector<one_file> read_files(rank_files& rank) {
   std::string first_reason;
   std::vector<std::string> used;
   for (const std::string& name : rank.files) {
+    if (is_database(name)) {
+      database_reading one = read_database(name);
+      if (!one.why_unused.empty()) {
+        if (first_reason.empty()) first_reason = one.why_unused;
+        rank.unused.push_back(name);
+        continue;
+      }
+      for (const std::string& table : one.unused_tables) rank.unused.push_back("table " + table);
+      files.push_back({name, std::move(one.content), true});
+      used.push_back(name);
+      continue;
+    }
     if (rank.files.size() > 1 && !name.ends_with(".gz") && is_binary(name)) {
       rank.unused.push_back(name);
       continue;
@@ -118,7 +132,7 @@ std::vector<one_file> read_files(rank_files& rank) {
     const std::string where = name == "-" ? "standard input" : name;
     reading one = read_one(name, where);
     if (one.unused.empty()) {
-      files.push_back({where, std::move(one.content)});
+      files.push_back({where, std::move(one.content), false});
       used.push_back(name);
       continue;
     }
@@ -139,6 +153,8 @@ ascend::profile read_profiles(rank_files& rank) {
   const auto is_table = [](const one_file& f) { return f.content.form != ascend::profile_form::trace; };
   for (std::size_t tables = 0, i = 0; i < files.size(); ++i)  // tables first
     if (is_table(files[i])) std::swap(files[i], files[tables++]);
+  for (std::size_t tables = 0, i = 0; i < files.size(); ++i)  // of those, what is no database
+    if (is_table(files[i]) && !files[i].is_database) std::swap(files[i], files[tables++]);
   ascend::profile all = {};
   all.form = files.front().content.form;
   std::string kernels, totals, steps, memory, collectives, links, marks;
@@ -148,6 +164,8 @@ ascend::profile read_profiles(rank_files& rank) {
       if (!second_trace && !kernels.empty()) f.content.kernels.clear();
       if (!second_trace && !steps.empty()) f.content.steps.clear();
     }
+    if (f.is_database && !kernels.empty()) f.content.kernels.clear();
+    if (f.is_database && !memory.empty()) f.content.memory.clear();
     add_rows(all.kernels, kernels, f, &ascend::profile::kernels, "runs of ops");
     add_rows(all.totals, totals, f, &ascend::profile::totals, "totals of ops");
     add_rows(all.steps, steps, f, &ascend::profile::steps, "times of steps");
@@ -155,6 +173,10 @@ ascend::profile read_profiles(rank_files& rank) {
     add_rows(all.collectives, collectives, f, &ascend::profile::collectives, "collectives");
     add_rows(all.links, links, f, &ascend::profile::links, "links between ranks");
     add_rows(all.marks, marks, f, &ascend::profile::marks, "steps of a trace");
+    if (f.content.rank >= 0) all.rank = f.content.rank;
+    if (f.content.rank_count >= 0) all.rank_count = f.content.rank_count;
+    if (f.content.clock_base.count() != 0) all.clock_base = f.content.clock_base;
+    if (!f.content.groups.empty()) all.groups = std::move(f.content.groups);
   }
   (void)ascend::number_repeated_steps(all.kernels);
   return all;

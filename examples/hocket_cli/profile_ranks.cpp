@@ -1,97 +1,116 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Ranks side by side: where the time of each goes.
-#include <hocket/interop/ascend/step_breakdown.hpp>
+// Many ranks side by side: what is found, and its pictures.
+#include "profile_ranks.hpp"
+
+#include <hocket/core/printable.hpp>
+#include <hocket/timeline/heat_map.hpp>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
-
-#include "ir.hpp"
-#include "profile.hpp"
 
 namespace hocket_cli {
 
 namespace ascend = hocket::ascend;
 using ascend::nanoseconds;
+using ascend::step_part;
 
-namespace {
+void ranks_found::add(const rank_files& files, const ascend::profile& p) {
+  ascend::rank_steps one;
+  one.name = files.name;
+  one.rank = p.rank >= 0 ? p.rank : files.rank;
+  one.stage = ascend::stage_in_groups(p);
+  one.steps = ascend::steps_of(p);
+  ranks.push_back(std::move(one));
+  op_counts.push_back(p.kernels.size());
+  shared.add_rank(p);
+  rates.push_back(ascend::rates_by_size(p.collectives));
+  links.insert(links.end(), p.links.begin(), p.links.end());
+  rank_count = (std::max)(rank_count, p.rank_count);
+  unused.insert(unused.end(), files.unused.begin(), files.unused.end());
+}
 
-// Of the profiler's own table of steps, where no file has the runs of ops.
-void add_own_steps(rank_times& out, const ascend::profile& p) {
-  for (const ascend::step_times& s : p.steps) {
-    const nanoseconds receives = s.exposed_without_receive ? s.exposed - *s.exposed_without_receive : nanoseconds{};
-    out.computing += s.computing;
-    out.exposed += s.exposed - receives;
-    out.receives += receives;
-    out.idle += s.free;
-    out.span += s.computing + s.exposed + s.free;
+void ranks_found::compare(std::int64_t stage_count) {
+  std::set<std::int64_t> numbers;
+  for (const ascend::rank_steps& r : ranks) {
+    if (r.rank >= 0 && !numbers.insert(r.rank).second)
+      fail("two profiles are of rank " + std::to_string(r.rank) + ": give those of one run");
   }
-  out.step_count = static_cast<std::int64_t>(p.steps.size());
-}
-
-double milliseconds_of(nanoseconds t) { return static_cast<double>(t.count()) / 1e6; }
-
-}  // namespace
-
-rank_times times_of_rank(const std::string& name, const ascend::profile& p) {
-  rank_times out;
-  out.name = name;
-  out.op_count = static_cast<std::int64_t>(p.kernels.size());
-  for (const ascend::step_breakdown& b : ascend::break_down_steps(p.kernels)) {
-    out.span += b.span;
-    out.computing += b.computing;
-    out.exposed += b.exposed - b.exposed_receives;
-    out.receives += b.exposed_receives;
-    out.data += b.copying;
-    out.idle += b.idle;
-    ++out.step_count;
+  // Without the job's size only holes are seen.
+  const std::int64_t count = rank_count >= 0 || numbers.empty() ? rank_count : *numbers.rbegin() + 1;
+  constexpr std::int64_t most_ranks = 1'000'000;
+  for (std::int64_t r = 0; numbers.size() == ranks.size() && r < (std::min)(count, most_ranks); ++r)
+    if (!numbers.contains(r)) missing.push_back(r);
+  if (stage_count > 0) {
+    const auto numbered = ascend::number_stages(ranks, stage_count, count);
+    if (!numbered) fail("--stages " + std::to_string(stage_count) + ": " + message(numbered.error()));
   }
-  if (p.kernels.empty()) add_own_steps(out, p);
-  if (out.step_count == 0) return out;
-  for (nanoseconds* const t : {&out.span, &out.computing, &out.exposed, &out.receives, &out.data, &out.idle})
-    *t /= out.step_count;
-  return out;
+  slow = ascend::find_slow_ranks(ranks);
+  stages = ascend::times_of_stages(ranks);
+  clocks = shared.clocks();
+  arrivals = shared.arrivals(clocks);
+  compared_rates = ascend::compare_rates(rates);
+  links = ascend::sum_links(links);
+  slow_links = ascend::find_slow_links(links);
 }
 
-std::string ranks_as_text(const std::vector<rank_times>& ranks, const std::vector<std::string>& unused) {
-  std::string out =
-      std::to_string(ranks.size()) +
-      " ranks, means of their steps (ms)\n       step  computing    exposed  receiving       data       idle  steps\n";
-  const auto row = [](auto&& time_of) {
-    std::string line;
-    for (nanoseconds rank_times::* const part : {&rank_times::span, &rank_times::computing, &rank_times::exposed,
-                                                 &rank_times::receives, &rank_times::data, &rank_times::idle})
-      line += left(fixed(milliseconds_of(time_of(part)), 3), 11);
-    return line;
-  };
-  for (const rank_times& r : ranks)
-    out += row([&](auto part) { return r.*part; }) + left(std::to_string(r.step_count), 7) + "  " + r.name + '\n';
-  const auto by = [](auto part) {
-    return [part](const rank_times& a, const rank_times& b) { return a.*part < b.*part; };
-  };
-  out += row([&](auto part) { return (*std::max_element(ranks.begin(), ranks.end(), by(part))).*part; }) +
-         std::string(7, ' ') + "  most\n";
-  out += row([&](auto part) { return (*std::min_element(ranks.begin(), ranks.end(), by(part))).*part; }) +
-         std::string(7, ' ') + "  least\n";
-  return out + unused_text(unused);
+std::string rank_text(const ranks_found& found, std::size_t rank) {
+  const ascend::rank_steps& r = found.ranks[rank];
+  return r.rank >= 0 ? "rank " + std::to_string(r.rank) : hocket::to_printable(r.name);
 }
 
-std::string ranks_as_json(const std::vector<rank_times>& ranks, const std::vector<std::string>& unused) {
-  nlohmann::ordered_json out = {{"version", 1}, {"ranks", nlohmann::ordered_json::array()}};
-  const auto us = [](nanoseconds t) { return static_cast<double>(t.count()) / 1e3; };
-  for (const rank_times& r : ranks)
-    out["ranks"].push_back({{"name", r.name},
-                            {"steps", r.step_count},
-                            {"ops", r.op_count},
-                            {"span_us", us(r.span)},
-                            {"computing_us", us(r.computing)},
-                            {"exposed_us", us(r.exposed)},
-                            {"exposed_receives_us", us(r.receives)},
-                            {"data_us", us(r.data)},
-                            {"idle_us", us(r.idle)}});
-  if (!unused.empty()) out["unused_files"] = unused;
-  return json_text(out);
+std::string picture_of_ranks(const ranks_found& found) {
+  std::map<std::int64_t, std::size_t> column_of;
+  for (const ascend::rank_steps& r : found.ranks)
+    for (const ascend::rank_step& s : r.steps) column_of.try_emplace(s.step);
+  hocket::heat_map map;
+  for (auto& [step, column] : column_of) {
+    column = map.columns.size();
+    map.columns.push_back(step >= 0 ? std::to_string(step) : "all");
+  }
+  map.values.assign(found.ranks.size() * map.columns.size(), -1);
+  for (std::size_t r = 0; r < found.ranks.size(); ++r) {
+    const std::int64_t number = found.ranks[r].rank;
+    map.rows.push_back(number >= 0 ? std::to_string(number) : found.ranks[r].name);
+    for (const ascend::rank_step& s : found.ranks[r].steps)
+      map.values[r * map.columns.size() + column_of[s.step]] = static_cast<double>(s.own().count()) / 1e6;
+  }
+  map.title = "Own time of ranks and steps";
+  map.subtitle = "computing, data and idle: what a rank spends without waiting for others, in ms";
+  map.unit = "ms";
+  map.row_word = "rank";
+  map.column_word = "step";
+  return hocket::to_svg(map);
+}
+
+std::string picture_of_links(const std::vector<ascend::rank_link>& links) {
+  std::map<std::int64_t, std::size_t> place_of;
+  for (const ascend::rank_link& l : links) {
+    place_of.try_emplace(l.from);
+    place_of.try_emplace(l.to);
+  }
+  if (place_of.empty()) fail("there are no links to draw: no communication_matrix.json was given");
+  hocket::heat_map map;
+  for (auto& [rank, place] : place_of) {
+    place = map.rows.size();
+    map.rows.push_back(std::to_string(rank));
+  }
+  map.columns = map.rows;
+  map.values.assign(map.rows.size() * map.rows.size(), -1);
+  for (const ascend::rank_link& l : links) {
+    if (l.from == l.to || l.transit.count() == 0) continue;
+    double& rate = map.values[place_of[l.from] * map.rows.size() + place_of[l.to]];
+    rate = (std::max)(rate, ascend::bytes_per_second(l.size, l.transit) / 1e9);
+  }
+  map.title = "Links between ranks";
+  map.subtitle = "what all collectives moved over a link by their transit time, in GB/s";
+  map.unit = "GB/s";
+  map.row_word = "from";
+  map.column_word = "to";
+  return hocket::to_svg(map);
 }
 
 }  // namespace hocket_cli

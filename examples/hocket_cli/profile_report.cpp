@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The answers of `hocket profile`, as text and as JSON.
-#include <hocket/core/arithmetic.hpp>
+#include <hocket/interop/ascend/link_rates.hpp>
 #include <hocket/interop/ascend/operator_totals.hpp>
 #include <hocket/interop/ascend/profile_samples.hpp>
+#include <hocket/interop/ascend/rank_steps.hpp>
 #include <hocket/interop/ascend/step_breakdown.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "ir.hpp"
-#include "profile.hpp"
+#include "profile_ranks.hpp"
 
 namespace hocket_cli {
 
@@ -46,7 +46,7 @@ struct part {
   const char* name;
   nanoseconds time;
 };
-std::vector<part> parts_of(const ascend::step_breakdown& b) {
+std::vector<part> parts_of(const ascend::step_breakdown& b, bool all = false) {
   std::vector<part> parts = {{"data", b.copying},
                              {"forward", b.of(kernel_phase::forward)},
                              {"recomputed", b.of(kernel_phase::recomputed)},
@@ -57,7 +57,7 @@ std::vector<part> parts_of(const ascend::step_breakdown& b) {
                              {"communication, exposed", b.exposed - b.exposed_receives},
                              {"waiting to receive", b.exposed_receives},
                              {"idle: scheduling", b.idle}};
-  std::erase_if(parts, [](const part& p) { return p.time.count() == 0; });
+  if (!all) std::erase_if(parts, [](const part& p) { return p.time.count() == 0; });
   return parts;
 }
 
@@ -67,6 +67,35 @@ void put_step(std::string& out, const ascend::step_breakdown& b) {
   for (const part& p : parts_of(b)) out += "  " + padded(p.name, 24) + ms(p.time) + percent(p.time, b.span) + '\n';
   out += "  computing" + std::string(15, ' ') + ms(b.computing) + "; communication hidden beside it " +
          fixed(as_ms(b.hidden()), 3) + " ms\n";
+}
+
+// Many steps are one table: each part's median and spread, and the steps that are far above the others.
+void put_many_steps(std::string& out, const std::vector<ascend::step_breakdown>& steps, const profile_question& q) {
+  std::map<std::string, std::vector<nanoseconds>> times;  // by the name of a part
+  std::vector<ascend::rank_step> own;
+  for (const auto& b : steps) {
+    for (const part& p : parts_of(b)) times[p.name].push_back(p.time);
+    own.push_back(ascend::step_of(b));
+  }
+  for (auto& [name, of] : times) of.resize(steps.size());  // a step without the part: 0
+  out += std::to_string(steps.size()) + " steps (ms)" + std::string(12, ' ') +
+         "  median      least    quarter   3 quarters       most\n";
+  const auto row = [&out](const std::string& name, const ascend::time_spread& s) {
+    out += "  " + padded(name, 24);
+    for (const nanoseconds t : {s.median, s.least, s.lower, s.upper, s.most}) out += left(fixed(as_ms(t), 3), 11);
+    out += '\n';
+  };
+  row("step", ascend::spread_of(own, ascend::step_part::span));
+  for (const part& p : parts_of(ascend::step_breakdown{}, true))
+    if (const auto at = times.find(p.name); at != times.end()) row(p.name, ascend::spread_of(at->second));
+  row("computing", ascend::spread_of(own, ascend::step_part::computing));
+  const auto outliers = ascend::outliers_of(own);
+  for (std::size_t i = 0; i < outliers.size() && i < static_cast<std::size_t>(q.top); ++i)
+    out += "  far above the others: step " + std::to_string(own[outliers[i]].step) + ", " +
+           fixed(as_ms(own[outliers[i]].of(ascend::step_part::span)), 3) + " ms\n";
+  if (outliers.size() > static_cast<std::size_t>(q.top))
+    out += "  ... " + std::to_string(outliers.size()) + " steps are far above the others\n";
+  out += "  --step N takes one of them apart\n";
 }
 
 void put_operators(std::string& out, const ascend::profile& p, const profile_question& q) {
@@ -197,41 +226,20 @@ void put_tables(std::string& out, const ascend::profile& p, const profile_questi
   }
 }
 
-// No sum is beyond what 64 bits hold, whatever a file claims.
-hocket::bytes capped_sum(hocket::bytes a, hocket::bytes b) {
-  std::int64_t sum = 0;
-  const bool fits = hocket::checked_add(a.count(), b.count(), sum);
-  return hocket::bytes(fits ? sum : (std::numeric_limits<std::int64_t>::max)());
-}
-
-// The links between ranks, each with what all collectives moved over it. Where the file has sums over the runs of a
-// collective (-total), its single runs (-top1, -bottom1) are left out.
-std::vector<ascend::rank_link> links_of(const ascend::profile& p) {
-  const auto is_total = [](const ascend::rank_link& l) { return l.name.ends_with("-total"); };
-  const bool has_totals = std::any_of(p.links.begin(), p.links.end(), is_total);
-  std::map<std::tuple<std::int64_t, std::int64_t, std::string_view>, ascend::rank_link> sums;
-  for (const ascend::rank_link& l : p.links) {
-    if (has_totals && !l.point_to_point && !is_total(l)) continue;
-    ascend::rank_link& sum = sums[{l.from, l.to, l.transport}];
-    sum.from = l.from;
-    sum.to = l.to;
-    sum.transport = l.transport;
-    sum.size = capped_sum(sum.size, l.size);
-    sum.transit = ascend::capped_sum(sum.transit, l.transit);
-  }
-  std::vector<ascend::rank_link> out;
-  for (auto& [key, sum] : sums) out.push_back(std::move(sum));
-  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
-    if (a.transit != b.transit) return a.transit > b.transit;
-    return std::tie(a.from, a.to, a.transport) < std::tie(b.from, b.to, b.transport);
-  });
-  return out;
+// The ranks of a cluster's table, and who of them is slow.
+ranks_found ranks_of_table(const ascend::profile& p, const profile_question& q) {
+  ranks_found found;
+  found.ranks = ascend::ranks_of_cluster(p);
+  for (std::size_t r = 0; r < found.ranks.size(); ++r) found.shared.add_rank({});
+  found.op_counts.resize(found.ranks.size());
+  found.compare(q.stages);
+  return found;
 }
 
 void put_links(std::string& out, const ascend::profile& p, const profile_question& q) {
   if (p.links.empty()) return;
   out += "\nlinks between ranks, from communication_matrix.json, longest transit first:\n";
-  const auto links = links_of(p);
+  const auto links = ascend::sum_links(p.links);
   for (std::size_t i = 0; i < links.size() && i < static_cast<std::size_t>(q.top); ++i)
     out += ms(links[i].transit) + "  " + std::to_string(links[i].from) + " -> " + std::to_string(links[i].to) + "  " +
            plain(links[i].transport) + ": " + moved_text(links[i].size, links[i].transit) + '\n';
@@ -282,10 +290,13 @@ ordered_json kernel_json(const ascend::profile& p, std::size_t i) {
 std::string unused_text(const std::vector<std::string>& unused) {
   if (unused.empty()) return {};
   constexpr std::size_t shown = 6;
+  std::vector<std::string> once;  // many ranks have files of one name
+  for (const std::string& file : unused) once.push_back(file.substr(file.rfind('/') + 1));
+  std::sort(once.begin(), once.end());
+  once.erase(std::unique(once.begin(), once.end()), once.end());
   std::string names;
-  for (std::size_t i = 0; i < unused.size() && i < shown; ++i)
-    names += (i == 0 ? "" : ", ") + plain(unused[i].substr(unused[i].rfind('/') + 1));
-  if (unused.size() > shown) names += ", ... (" + std::to_string(unused.size()) + " files)";
+  for (std::size_t i = 0; i < once.size() && i < shown; ++i) names += (i == 0 ? "" : ", ") + plain(once[i]);
+  if (once.size() > shown) names += ", ... (" + std::to_string(once.size()) + " names)";
   return "# not used: " + names + "\n";
 }
 
@@ -295,8 +306,10 @@ std::string profile_as_text(const ascend::profile& p, const std::optional<profil
   if (!p.kernels.empty()) {
     const auto steps = ascend::break_down_steps(p.kernels);
     nanoseconds undecided{};
+    constexpr std::size_t most_single_steps = 8;
+    if (steps.size() > most_single_steps) put_many_steps(out, steps, q);
     for (const auto& b : steps) {
-      put_step(out, b);
+      if (steps.size() <= most_single_steps) put_step(out, b);
       undecided = ascend::capped_sum(undecided, b.of(kernel_phase::forward_or_recomputed));
     }
     if (undecided.count() > 0)
@@ -308,6 +321,8 @@ std::string profile_as_text(const ascend::profile& p, const std::optional<profil
   }
   put_tables(out, p, q);
   put_links(out, p, q);
+  const ranks_found cluster = ranks_of_table(p, q);
+  if (cluster.ranks.size() > 1) out += '\n' + verdict_text(cluster, q.top);
   out += unused_text(unused);
   return out.substr(out.starts_with('\n') ? 1 : 0);
 }
@@ -356,7 +371,7 @@ std::string profile_as_json(const ascend::profile& p, const std::optional<profil
                                   {"bytes", moved_bytes(c).count()}});
     if (c.rank >= 0) out["collectives"].back()["rank"] = c.rank;
   }
-  for (const auto& l : links_of(p))
+  for (const auto& l : ascend::sum_links(p.links))
     out["links"].push_back({{"from", l.from},
                             {"to", l.to},
                             {"transport", l.transport},

@@ -52,12 +52,6 @@ struct matrix_product {
   [[nodiscard]] constexpr std::int64_t flops() const noexcept { return 2 * batch * rows * columns * inner; }
 };
 
-/// A sum of times, at most what 64 bits hold, whatever a file claims.
-[[nodiscard]] constexpr nanoseconds capped_sum(nanoseconds a, nanoseconds b) noexcept {
-  const nanoseconds most = (nanoseconds::max)();
-  return b > most - a ? most : a + b;
-}
-
 namespace detail {
 
 // Nothing beyond 2^61, so that twice a product of sizes still fits.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <hocket/core/arithmetic.hpp>
 #include <hocket/core/bytes.hpp>
 
 #include <chrono>
@@ -16,6 +17,12 @@ namespace hocket::inline HOCKET_ABI::ascend {
 /// Time in a profile. Profilers print microseconds with up to three decimals, counted from 1970: 64 bits of nanoseconds
 /// hold that exactly until the year 2262, a double does not.
 using nanoseconds = std::chrono::duration<std::int64_t, std::nano>;
+
+/// A sum of times, at most what 64 bits hold, whatever a file claims.
+[[nodiscard]] constexpr nanoseconds capped_sum(nanoseconds a, nanoseconds b) noexcept {
+  const nanoseconds most = (nanoseconds::max)();
+  return b > most - a ? most : a + b;
+}
 
 /// What a file of a profiler holds.
 enum class profile_form : std::uint8_t {
@@ -44,6 +51,7 @@ struct kernel {
   std::string input_formats;
   std::string output_shapes;
   std::string output_types;
+  std::string group;  ///< of a collective: the name of its ranks' group; empty: not told, or in the name
   std::optional<kernel_phase> told_phase;  ///< what a dump of the same run tells; empty: the name has to do
   bool communicates = false;               ///< a collective, a send or a receive
   std::int64_t line = 0;                   ///< of the file; 0: a JSON file
@@ -116,6 +124,12 @@ struct named_span {
   nanoseconds start{}, duration{};
 };
 
+/// A group of ranks that communicate, as PyTorch's traces name it.
+struct rank_group {
+  std::string name, description;
+  std::vector<std::int64_t> ranks;  ///< empty: not told
+};
+
 /// What one file holds, or several of one run together. Times are those of the files.
 struct profile {
   profile_form form = profile_form::kernels;  ///< of the file
@@ -125,7 +139,10 @@ struct profile {
   std::vector<memory_sample> memory;
   std::vector<collective_run> collectives;
   std::vector<rank_link> links;
-  std::vector<named_span> marks;  ///< steps that a trace names, by start
+  std::vector<named_span> marks;            ///< steps that a trace names, by start
+  std::int64_t rank = -1, rank_count = -1;  ///< which rank of how many wrote it; -1: not told
+  std::vector<rank_group> groups;
+  nanoseconds clock_base{};  ///< what the times of the file are counted from, in its host's clock; 0: not told
 };
 
 /// What the rows of a profile may take.

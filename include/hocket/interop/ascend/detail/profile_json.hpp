@@ -163,12 +163,55 @@ class communication_reader {
   std::string storage_;
 };
 
+/// {"rank": 0, "world_size": 2, "pg_config": [{"pg_name": "0", "pg_desc": "default_pg", "ranks": [0, 1]}]}, as PyTorch
+/// writes it before the events.
+class distribution_reader {
+ public:
+  distribution_reader(json_cursor& in, profile& out) noexcept : in_(in), out_(out) {}
+
+  void read() {
+    in_.members([&](std::string_view key) {
+      if (key == "rank") out_.rank = number();
+      else if (key == "world_size") out_.rank_count = number();
+      else if (key == "pg_config" && in_.peek() == '[') in_.elements([&] { read_group(); });
+      else in_.skip();
+    });
+  }
+
+ private:
+  [[nodiscard]] std::int64_t number() {
+    if (in_.peek() == '{' || in_.peek() == '[') {
+      in_.skip();
+      return -1;
+    }
+    const auto value = parse_scaled(in_.scalar(storage_), 1);
+    return value && *value >= 0 ? *value : -1;
+  }
+  void read_group() {
+    if (in_.peek() != '{') return in_.skip();
+    constexpr std::size_t max_groups = 1 << 16;
+    rank_group group;
+    in_.members([&](std::string_view key) {
+      if (key == "pg_name" && in_.peek() == '"') group.name = in_.scalar(storage_);
+      else if (key == "pg_desc" && in_.peek() == '"') group.description = in_.scalar(storage_);
+      else if (key == "ranks" && in_.peek() == '[') in_.elements([&] { group.ranks.push_back(number()); });
+      else in_.skip();
+    });
+    if (out_.groups.size() < max_groups) out_.groups.push_back(std::move(group));
+  }
+
+  json_cursor& in_;
+  profile& out_;
+  std::string storage_;
+};
+
 /// A trace as a bare array, or in an object beside other members; or communication.json.
 [[nodiscard]] inline result<profile> read_json(std::string_view text, const profile_options& options) {
   json_cursor in(text);
   profile out;
   trace_events events(options);
   bool is_trace = false, is_communication = false;
+  std::string storage;
   const auto read_events = [&] {
     is_trace = true;
     in.elements([&] { events.read(in); });
@@ -181,6 +224,10 @@ class communication_reader {
       if (key == "traceEvents") {
         if (is_trace) in.fail("\"traceEvents\" is there twice");
         read_events();
+      } else if (key == "distributedInfo" && in.peek() == '{') {
+        distribution_reader(in, out).read();
+      } else if (key == "baseTimeNanoseconds" && in.peek() != '{' && in.peek() != '[') {
+        out.clock_base = nanoseconds(parse_scaled(in.scalar(storage), 1).value_or(0));
       } else if (in.peek() == '{') {
         is_communication |= communication.read_member(key);
       } else {

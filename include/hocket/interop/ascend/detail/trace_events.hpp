@@ -68,19 +68,19 @@ class trace_events {
   };
   struct event {
     std::array<field, 7> fields{{{"ph"}, {"name"}, {"pid"}, {"tid"}, {"ts"}, {"dur"}, {"cat"}}};
-    std::string said_name, task_type, stream, task;
+    std::string said_name, task_type, stream, task, group;
 
     void clear() {
       for (field& f : fields) {
         f.value.clear();
         f.is_there = false;
       }
-      for (std::string* s : {&said_name, &task_type, &stream, &task}) s->clear();
+      for (std::string* s : {&said_name, &task_type, &stream, &task, &group}) s->clear();
     }
     [[nodiscard]] const std::string& get(which w) const noexcept { return fields[w].value; }
   };
   struct span {
-    std::string name, pid, tid, category, task_type, stream, task;
+    std::string name, pid, tid, category, task_type, stream, task, group;
     nanoseconds start{}, duration{};
   };
   using names = std::map<std::pair<std::string, std::string>, std::string, std::less<>>;
@@ -163,6 +163,7 @@ class trace_events {
             event_.task_type,
             event_.stream,
             event_.task,
+            event_.group,
             at,
             lasts};
   }
@@ -190,19 +191,55 @@ class trace_events {
   [[nodiscard]] static bool is_cpu(std::string_view process) noexcept {
     return process == "CPU OP" || process == "Host CPU OP";
   }
-  // Ops call ops: those count that no other op of their thread called.
+  // Gloo and MPI do PyTorch's collectives on a CPU, on threads of their own.
+  [[nodiscard]] static bool is_host_collective(const span& s) noexcept {
+    return s.name.starts_with("gloo:") || s.name.starts_with("mpi:");
+  }
+  // Ops call ops: those count that no other op of their thread called. c10d::allreduce_ only asks for a collective, and
+  // may wait until it has begun: it is no computing, also within an op (the gradients' hooks), which then counts as
+  // two, before it and after. It is a collective where the trace does not have what did it.
   void add_host_ops(profile& out) {
+    for (const span& s : spans_)
+      if (is_host_collective(s)) out.kernels.push_back(host_collective_of(s));
+    const bool has_collectives = !out.kernels.empty();
     std::sort(host_ops_.begin(), host_ops_.end(), [](const span& a, const span& b) {
       return std::tie(a.pid, a.tid, a.start, b.duration) < std::tie(b.pid, b.tid, b.start, a.duration);
     });
     const span* outer = nullptr;
+    std::size_t piece = no_piece;  // the kernel that stands for the outer op, or for the rest of it
     for (const span& s : host_ops_) {
-      const bool is_called =
-          outer != nullptr && outer->pid == s.pid && outer->tid == s.tid && s.start < outer->start + outer->duration;
-      if (is_called) continue;
-      outer = &s;
-      out.kernels.push_back(kernel_of(s, "CPU OP", {}));
+      const bool asks = s.name.starts_with("c10d::");
+      const bool is_called = outer != nullptr && outer->pid == s.pid && outer->tid == s.tid && s.start < end_of(*outer);
+      if (is_called && asks && piece != no_piece) piece = cut_out(out.kernels, piece, s, end_of(*outer));
+      if (!is_called) {
+        outer = &s;
+        piece = no_piece;
+      }
+      if (asks && !has_collectives) out.kernels.push_back(host_collective_of(s));
+      if (asks || is_called) continue;
+      const bool communicates = is_host_collective(s);
+      if (!communicates) piece = out.kernels.size();
+      out.kernels.push_back(communicates ? host_collective_of(s) : kernel_of(s, "CPU OP", {}));
     }
+  }
+  static constexpr std::size_t no_piece = static_cast<std::size_t>(-1);
+  [[nodiscard]] static nanoseconds end_of(const span& s) noexcept { return s.start + s.duration; }
+  // Leaves out what lies within a kernel; returns the place of the rest.
+  [[nodiscard]] static std::size_t cut_out(std::vector<kernel>& kernels, std::size_t piece, const span& s,
+                                           nanoseconds end) {
+    if (s.start < kernels[piece].start) return piece;  // called by what was cut out already
+    kernel rest = kernels[piece];
+    kernels[piece].duration = s.start - kernels[piece].start;
+    rest.start = (std::min)(end, end_of(s));
+    rest.duration = end - rest.start;
+    kernels.push_back(std::move(rest));
+    return kernels.size() - 1;
+  }
+  [[nodiscard]] static kernel host_collective_of(const span& s) {
+    kernel k = kernel_of(s, "CPU OP", {});
+    k.type = s.name;
+    k.communicates = true;
+    return k;
   }
   [[nodiscard]] static bool runs_on_device(const span& s, std::string_view process, std::string_view thread) noexcept {
     if (s.category == "kernel" || s.category == "gpu_memcpy" || s.category == "gpu_memset") return true;
@@ -221,6 +258,7 @@ class trace_events {
     k.stream = parse_scaled(s.stream, 1).value_or(-1);
     if (k.stream < 0 && thread.starts_with("Stream ")) k.stream = parse_scaled(thread.substr(7), 1).value_or(-1);
     k.task = parse_scaled(s.task, 1).value_or(-1);
+    if (k.communicates) k.group = s.group;
     return k;
   }
   void keep_step(const span& s, profile& out) {
