@@ -489,6 +489,7 @@ set(HOCKET_HUGGING_FACE_HEADERS
   hocket/interop/files/plan_answer.hpp
   hocket/interop/files/plan_file.hpp
   hocket/interop/files/plan_json.hpp
+  hocket/interop/files/plan_missing.hpp
   hocket/interop/files/plan_words.hpp
   hocket/interop/files/recompute_lists.hpp
   hocket/interop/files/report_json.hpp

@@ -48,9 +48,9 @@ std::function<std::string(const std::string&)> is_number(double least, double mo
 /// A check of an option that names a file to write: fails as write_file would if there is no folder for it, and if
 /// another option names the same file. Before the work, not after it.
 std::string has_folder(const std::string& path);
-/// Adds `--out FILE` to a sub-command; write_file(path, …) takes the result.
+/// Adds `--out FILE`, `-o` for short, to a sub-command; write_file(path, …) takes the result.
 inline void add_out_alone(CLI::App& command, std::string& path) {
-  command.add_option("--out", path, "Write the data to FILE instead of standard output")
+  command.add_option("-o,--out", path, "Write the data to FILE instead of standard output")
       ->type_name("FILE")
       ->check(has_folder);
 }
@@ -70,6 +70,7 @@ void add_pipeline_buffers(CLI::App& group);
 void add_pipeline_prefill(CLI::App& group);
 void add_pipeline_ranks(CLI::App& group);
 void add_pipeline_compare(CLI::App& group);
+void add_pipeline_schedules(CLI::App& group);
 void add_tiling(CLI::App& app);
 void add_ranks(CLI::App& app);
 void add_ranks_hang(CLI::App& group);
@@ -78,6 +79,7 @@ void add_planner(CLI::App& app);
 void add_plan(CLI::App& app);
 void add_ir(CLI::App& app);
 void add_profile(CLI::App& app);
+void add_machines(CLI::App& app);
 void add_doctor(CLI::App& app);
 void add_completion(CLI::App& app);
 void add_manual(CLI::App& app);

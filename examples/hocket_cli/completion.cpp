@@ -10,12 +10,6 @@
 namespace hocket_cli {
 namespace {
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : " ") + word;
-  return out;
-}
-
 /// In single quotes, as all three shells read it.
 std::string in_quotes(const std::string& text) {
   std::string out = "'";
@@ -40,7 +34,7 @@ struct words_of {
 words_of plain_words(const command_entry& command) {
   words_of out{joined(command.subcommands)};
   for (const option_entry& option : command.options) {
-    if (!option.names.empty()) continue;
+    if (!option.positional) continue;
     out.choices += (out.choices.empty() ? "" : " ") + joined(option.choices);
     out.files |= option.takes_file;
   }

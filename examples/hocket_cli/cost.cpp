@@ -47,13 +47,15 @@ void add_cost(CLI::App& app) {
   CLI::App* report =
       cost->add_subcommand("report", "Parameters, FLOPs of a step, memory of every pipeline rank, and seconds");
   const auto o = std::make_shared<report_options>();
-  report->add_option("--model", o->model, "Hugging Face config.json, as published")->required()->type_name("FILE");
+  report->add_option("model,--model", o->model, "Hugging Face config.json, as published")
+      ->required()
+      ->type_name("FILE");
   report
-      ->add_option("--training", o->training,
+      ->add_option("training,--training", o->training,
                    "JSON: sequence, micro_batch, global_batch, types, attention_count, machine (for seconds), …")
       ->type_name("FILE");
   report
-      ->add_option("--parallel", o->parallel,
+      ->add_option("parallel,--parallel", o->parallel,
                    "JSON: tp, pp, vp, dp, cp, cp_comm_type, ep, sequence_parallel, zero, recompute, replay, copies, …")
       ->type_name("FILE");
   add_machine(*report, o->machine);

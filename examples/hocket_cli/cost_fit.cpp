@@ -17,6 +17,7 @@
 #include "command.hpp"
 #include "cost_input.hpp"
 #include "json_fields.hpp"
+#include "machines.hpp"
 
 namespace hocket_cli {
 namespace {
@@ -269,12 +270,12 @@ void fit(const fit_options& o, const std::vector<measured_run>& runs) {
 }  // namespace
 
 json machine_of_option(const std::string& option) {
-  if (cost::machines::find(option) != nullptr) return option;
+  if (const std::string name = machine_named(option); cost::machines::find(name) != nullptr) return name;
   if (option.find_first_of("./\\") != std::string::npos) return read_json_file(option);
   std::string names;
   for (const cost::machines::named_machine& each : cost::machines::all)
     names += (names.empty() ? "" : ", ") + std::string(each.key);
-  throw failure{2, "--machine: " + shown(option) + " is neither a file nor one of " + names};
+  throw failure{2, "--machine: " + shown(option) + " is neither a file nor one of " + names + machines_near(option)};
 }
 
 json with_machine(json training, const std::string& option) {
@@ -292,7 +293,7 @@ void add_cost_fit(CLI::App& cost) {
   CLI::App* c = cost.add_subcommand(
       "fit", "Runs that happened beside what is predicted of them; with --rates a machine fitted to them");
   const auto o = std::make_shared<fit_options>();
-  c->add_option("--runs", o->runs,
+  c->add_option("runs,--runs", o->runs,
                 "JSON: runs, each with model, training, parallel, and step_seconds or "
                 "tokens_per_second_per_device")
       ->required()

@@ -64,11 +64,6 @@ std::vector<std::string> values_of(const default_value& at, std::string_view tex
   return all;
 }
 
-const CLI::App* child_of(const CLI::App& command, std::string_view name) {
-  const auto found = command.get_subcommands([&](const CLI::App* x) { return !name.empty() && x->get_name() == name; });
-  return found.empty() ? nullptr : found.front();
-}
-
 const CLI::App* find_command(const CLI::App& app, std::string_view path) {
   const CLI::App* at = &app;
   while (at != nullptr && !path.empty()) {
@@ -184,8 +179,9 @@ std::vector<std::string> words_of(const default_value& value, const CLI::Option&
 /// Whether the words ask for help or the version, which have no defaults.
 bool asks_for_help(const std::vector<std::string>& words) {
   const auto end = std::find(words.begin(), words.end(), "--");
-  return std::any_of(words.begin(), end,
-                     [](const std::string& word) { return word == "-h" || word == "--help" || word == "--version"; });
+  return std::any_of(words.begin(), end, [](const std::string& word) {
+    return word == "-h" || word == "--help" || word == "-V" || word == "--version";
+  });
 }
 
 /// Whether the words name a command that tells of the tool itself, as one that helps must run on a bad file, too.

@@ -339,7 +339,7 @@ constexpr const char* ops_columns =
 // --ops F [--rules R] | --edges F, exactly one of them.
 void add_input(CLI::App& command, options& o) {
   CLI::Option_group* input = command.add_option_group("input", "The graph, as one of");
-  input->add_option("--ops", o.ops, ops_help)->type_name("FILE");
+  input->add_option("ops,--ops", o.ops, ops_help)->type_name("FILE");
   CLI::Option* edges = input->add_option("--edges", o.edges, "Edges CSV: source,target in any order");
   edges->type_name("FILE")->excludes(add_rules(command, o));  // rules are about reads and writes
   input->require_option(1);
@@ -348,7 +348,7 @@ void add_input(CLI::App& command, options& o) {
 void add_order(CLI::App& commands, const std::shared_ptr<options>& o) {
   CLI::App* const command = commands.add_subcommand(
       "order", "In which order to issue the ops, and on which streams: CSV position,op,stream,start_us");
-  command->add_option("--ops", o->ops, ops_help)->type_name("FILE")->required();
+  command->add_option("ops,--ops", o->ops, ops_help)->type_name("FILE")->required();
   command->add_option("--streams", o->streams, "How many streams there are")
       ->check(CLI::Range(1u, hocket::stream_limit))
       ->required();
@@ -424,7 +424,7 @@ void add_graph(CLI::App& app) {
   command->callback([o] { prune(*o); });
 
   command = commands->add_subcommand("sync", "The fewest stream waits: CSV recorder,waiter,record_stream,wait_stream");
-  command->add_option("--ops", o->ops, ops_help)->type_name("FILE")->required();
+  command->add_option("ops,--ops", o->ops, ops_help)->type_name("FILE")->required();
   CLI::Option* const streams = command->add_option("--streams", o->streams, "Assign the ops to this many streams first")
                                    ->check(CLI::Range(1u, hocket::stream_limit));
   command->add_option("--assigned", o->assigned, "Write the program with these streams, an ops CSV, into FILE")

@@ -13,6 +13,7 @@
 
 #include "command.hpp"
 #include "defaults.hpp"
+#include "guesses.hpp"
 #include "terminal.hpp"
 
 namespace hocket_cli {
@@ -36,7 +37,11 @@ std::string read_file(const std::string& path) {
   while (in.read(block, sizeof block), in.gcount() > 0) {
     const auto count = static_cast<std::size_t>(in.gcount());
     // Every form is text. A device or a disk image ends here, not at the limit.
-    if (std::memchr(block, 0, count) != nullptr) fail(path + ": holds a zero byte, so it is no text");
+    if (std::memchr(block, 0, count) != nullptr) {
+      const bool nsight = path.ends_with(".nsys-rep") || path.ends_with(".qdrep");
+      fail(path + (nsight ? ": a report of Nsight Systems is not read; give a trace of torch.profiler (trace.json)"
+                          : ": holds a zero byte, so it is no text"));
+    }
     if (data.size() + count > limit) fail(path + ": larger than 1 GiB");
     if (data.size() + count > data.capacity()) data.reserve((std::min)(limit, 2 * data.capacity() + count));
     data.append(block, count);
@@ -115,7 +120,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is a failed write: write_file ends the tool
 #endif
   CLI::App app{"Plans what a deep-learning executor runs: dependencies, pipeline schedules, tilings, costs", "hocket"};
-  app.set_version_flag("--version", HOCKET_VERSION_STRING);
+  app.set_version_flag("-V,--version", HOCKET_VERSION_STRING);
   std::string config;  // with_defaults takes it before CLI11 sees it
   app.add_option("--config", config, "Default values of options (default: hocket/config.toml in XDG_CONFIG_HOME)")
       ->type_name("FILE");
@@ -129,6 +134,7 @@ int main(int argc, char** argv) {
   hocket_cli::add_plan(app);
   hocket_cli::add_ir(app);
   hocket_cli::add_profile(app);
+  hocket_cli::add_machines(app);
   hocket_cli::add_doctor(app);
   hocket_cli::add_completion(app);
   hocket_cli::add_manual(app);
@@ -144,16 +150,20 @@ int main(int argc, char** argv) {
             " is empty");
         return 2;
       }
-    std::vector<std::string> words = hocket_cli::with_defaults(app, {argv + 1, argv + argc}, defaults);
+    std::vector<std::string> words =
+        hocket_cli::with_defaults(app, hocket_cli::as_meant(app, {argv + 1, argv + argc}), defaults);
     std::reverse(words.begin(), words.end());  // CLI11 takes the last first
     app.parse(std::move(words));
     return 0;
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
-    const auto unknown = app.remaining(true);
-    if (const bool no_command = dynamic_cast<const CLI::RequiredError*>(&e) != nullptr; no_command && !unknown.empty())
-      complain_about_usage("not understood: " + unknown.front());
-    else complain_about_usage(hocket_cli::place_of(e.what(), defaults) + e.what());
+    const bool missing = dynamic_cast<const CLI::RequiredError*>(&e) != nullptr;
+    const bool unknown = missing || dynamic_cast<const CLI::ExtrasError*>(&e) != nullptr;
+    const std::string said = unknown ? hocket_cli::not_understood(app) : "";
+    if (!said.empty()) complain_about_usage(said);
+    else
+      complain_about_usage(hocket_cli::place_of(e.what(), defaults) + e.what() +
+                           (missing ? hocket_cli::call_without_files(app) : ""));
     return 2;
   } catch (const hocket_cli::failure& f) {
     if (!f.sentence.empty()) complain(hocket_cli::place_of(f.sentence, defaults) + f.sentence);

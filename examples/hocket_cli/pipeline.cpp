@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "command.hpp"
+#include "guesses.hpp"
+#include "picture.hpp"
 #include "pipeline_input.hpp"
 #include "planner.hpp"
 
@@ -53,8 +55,8 @@ pipeline::any_schedule schedule_of(const pipeline_options& o) {
   using hocket::errc;
   if (plan) return std::move(plan).value();
   const errc code = plan.error().code;
-  if (code == errc::unknown_groups || code == errc::not_an_option || code == errc::unknown_schedule)
-    usage(message(plan.error()));
+  if (code == errc::unknown_schedule) usage(message(plan.error()) + schedules_near(o.schedule));
+  if (code == errc::unknown_groups || code == errc::not_an_option) usage(message(plan.error()));
   fail(message(plan.error()));
 }
 
@@ -70,12 +72,15 @@ pipeline::transfer_policy transfers_named(const std::string& name) {
 void add_schedule(CLI::App& command, pipeline_options& o) {
   std::string names;
   for (const auto name : pipeline::schedule_names) names += (names.empty() ? "" : ", ") + std::string(name);
-  command.add_option("schedule", o.schedule, "The schedule by name: " + names)->type_name("SCHEDULE");
-  command.add_option("--ranks", o.ranks, "Pipeline ranks p")->type_name("P")->check(fits_64_bits);
-  command.add_option("--chunks", o.chunks, "Chunks of the model per rank v (1; 2 for zbv, v-half, v-min, dualpipev)")
+  command.add_option("schedule", o.schedule, "The schedule by name: " + names)
+      ->type_name("SCHEDULE")
+      ->transform(schedule_named);
+  command.add_option("-p,--ranks", o.ranks, "Pipeline ranks p")->type_name("P")->check(fits_64_bits);
+  command
+      .add_option("-v,--chunks", o.chunks, "Chunks of the model per rank v (1; 2 for zbv, v-half, v-min, dualpipev)")
       ->type_name("V")
       ->check(fits_64_bits);
-  command.add_option("--micro-batches", o.micro_batches, "Micro-batches m")->type_name("M")->check(fits_64_bits);
+  command.add_option("-m,--micro-batches", o.micro_batches, "Micro-batches m")->type_name("M")->check(fits_64_bits);
   command.add_option(
       "--groups", o.groups,
       "How interleaved cuts m: balanced, last, first, paper, least-memory, auto, or sizes such as 3,4,2");
@@ -257,7 +262,7 @@ void draw(const options& o) {
     if (pipeline::directions_of(plan) > 1) title += " each way";
     if (const std::uint32_t s = pipeline::slices_of(plan); s > 1) title += " of " + std::to_string(s) + " slices";
     if (o.schedule == "interleaved") title += " · groups " + o.groups.value_or("balanced");
-    const std::string format = form(o.format);
+    const std::string format = form(picture_format(o.format, o.out));
     const bool trace = format == "trace" || format == "json";  // a trace is JSON
     const hocket::svg_options as_svg{.title = title};
     const hocket::chrome_trace_options as_trace{.process = title};
@@ -265,11 +270,13 @@ void draw(const options& o) {
                                : format == "ascii" ? std::string()
                                                    : left_out_of_svg(drawn, as_svg);
     if (!left_out.empty()) std::fprintf(stderr, "the picture is not whole: %s\n", left_out.c_str());
+    const std::string summary = summary_of(o, plan, ran);
+    if (format == "png") return give_png(o.out, to_svg(drawn, as_svg), summary);
     give(o.out,
          trace               ? to_chrome_trace(drawn, as_trace)
          : format == "ascii" ? hocket::to_ascii(drawn, {.curve_rows = 2})
                              : to_svg(drawn, as_svg),
-         summary_of(o, plan, ran));
+         summary);
   });
 }
 
@@ -386,7 +393,7 @@ void add_pipeline(CLI::App& app) {
       ->check(has_folder);
 
   c = add(*group, "check", "Whether a table is complete and free of deadlock", o, check);
-  c->add_option("--table", o.table, "A schedule in PyTorch's CSV dialect")->type_name("FILE")->required();
+  c->add_option("table,--table", o.table, "A schedule in PyTorch's CSV dialect")->type_name("FILE")->required();
   c->add_option("--communication", o.communication,
                 "How transfers block: buffered (the default), rendezvous, stream, batched, or all of them")
       ->check(CLI::IsMember({"buffered", "rendezvous", "stream", "batched", "all"}));
@@ -395,13 +402,16 @@ void add_pipeline(CLI::App& app) {
   add_schedule(*c, o);
   add_costs(*c, o);
   add_run(*c, o);
-  c->add_option("--format", o.format, "svg (the default), trace (chrome://tracing, ui.perfetto.dev) or ascii")
-      ->check(CLI::IsMember({"svg", "trace", "ascii"}));
+  c->add_option("--format", o.format,
+                "svg, trace (chrome://tracing, ui.perfetto.dev), ascii or png; not given: what the name of --out ends "
+                "in (.svg, .json, .txt, .png), ascii on a terminal, else svg")
+      ->check(CLI::IsMember({"svg", "trace", "ascii", "png"}));
 
   add_pipeline_buffers(*group);
   add_pipeline_ranks(*group);
   add_pipeline_prefill(*group);
   add_pipeline_compare(*group);
+  add_pipeline_schedules(*group);
   add_pipeline_search(*group);
 }
 

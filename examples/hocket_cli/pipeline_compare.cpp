@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// hocket pipeline compare: what each way to cut micro-batches into groups costs, over many shapes.
+// hocket pipeline compare: the schedules that are named, or what each way to cut micro-batches into groups costs, over
+// many shapes.
 #include <hocket/pipeline/any_schedule.hpp>
 #include <hocket/pipeline/bound.hpp>
 
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "command.hpp"
+#include "schedules.hpp"
 
 namespace hocket_cli {
 namespace {
@@ -17,6 +19,7 @@ using hocket::ticks;
 
 struct comparison {
   std::vector<std::int64_t> ranks, chunks{2}, micro_batches;
+  std::vector<std::string> schedules;
   ticks forward = 10, backward = 20, hop = 1;
   std::int64_t memory_cap = 0;
   std::string out;
@@ -90,11 +93,14 @@ void compare(const comparison& o) {
 void add_pipeline_compare(CLI::App& group) {
   static comparison o;  // one sub-command runs per process
   CLI::App* c = group.add_subcommand(
-      "compare", "Makespan, activations and exposed latency of every group rule of interleaved, over shapes");
+      "compare", "Makespan, activations and bubble of schedules, or of every group rule of interleaved, over shapes");
   add_out(*c, o.out);
-  c->add_option("--ranks", o.ranks, "Ranks, for example 4,8")->type_name("P,…")->delimiter(',')->required();
-  c->add_option("--chunks", o.chunks, "Chunks per rank (2)")->type_name("V,…")->delimiter(',');
-  c->add_option("--micro-batches", o.micro_batches, "Micro-batches, for example 8,9")
+  c->add_option("schedules", o.schedules,
+                "Schedules by name, or all: one row each (without a name: the group rules of interleaved)")
+      ->type_name("SCHEDULE...");
+  c->add_option("-p,--ranks", o.ranks, "Ranks, for example 4,8")->type_name("P,…")->delimiter(',')->required();
+  c->add_option("-v,--chunks", o.chunks, "Chunks per rank (2)")->type_name("V,…")->delimiter(',');
+  c->add_option("-m,--micro-batches", o.micro_batches, "Micro-batches, for example 8,9")
       ->type_name("M,…")
       ->delimiter(',')
       ->required();
@@ -105,7 +111,14 @@ void add_pipeline_compare(CLI::App& group) {
   c->add_option("--memory-cap", o.memory_cap, "Most activations on a rank, for least-memory and auto (any)")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{INT32_MAX}));
-  c->callback([] { compare(o); });
+  c->footer(
+      "Schedules run the same model: a chunk of a rank with v chunks takes 1/v of the rank's --forward and --backward. "
+      "The table counts in smaller ticks: scale= of them are one of --forward.");
+  c->callback([] {
+    if (o.schedules.empty()) return compare(o);
+    if (o.memory_cap != 0) throw failure{2, "--memory-cap goes with the group rules: leave the schedules out"};
+    compare_named_schedules({o.schedules, o.ranks, o.chunks, o.micro_batches, o.forward, o.backward, o.hop, o.out});
+  });
 }
 
 }  // namespace hocket_cli

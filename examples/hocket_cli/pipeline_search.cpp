@@ -25,6 +25,7 @@ struct options {
   std::optional<std::int64_t> ranks, micro_batches;
   std::int64_t chunks = 1, budget = 4'000'000;
   std::string costs, cap, placement = "loop", backward = "split", format = "torch", out;
+  bool whole_backward = false;
 };
 
 /// The cost file: times by stage, in ticks.
@@ -124,9 +125,9 @@ void add_pipeline_search(CLI::App& pipeline_command) {
   auto o = std::make_shared<options>();
   CLI::App* c = pipeline_command.add_subcommand(
       "search", "A schedule found by search, within a memory cap, with its distance from the best possible");
-  c->add_option("--ranks", o->ranks, "Pipeline ranks p")->type_name("P")->required()->check(fits_64_bits);
-  c->add_option("--chunks", o->chunks, "Chunks of the model per rank v (1)")->type_name("V")->check(fits_64_bits);
-  c->add_option("--micro-batches", o->micro_batches, "Micro-batches m")
+  c->add_option("-p,--ranks", o->ranks, "Pipeline ranks p")->type_name("P")->required()->check(fits_64_bits);
+  c->add_option("-v,--chunks", o->chunks, "Chunks of the model per rank v (1)")->type_name("V")->check(fits_64_bits);
+  c->add_option("-m,--micro-batches", o->micro_batches, "Micro-batches m")
       ->type_name("M")
       ->required()
       ->check(fits_64_bits);
@@ -138,15 +139,20 @@ void add_pipeline_search(CLI::App& pipeline_command) {
       ->type_name("N");
   c->add_option("--placement", o->placement, "loop (the default), or v: odd chunks walk back")
       ->check(CLI::IsMember({"loop", "v"}));
-  c->add_option("--backward", o->backward, "split (the default): in two halves; or whole")
-      ->check(CLI::IsMember({"split", "whole"}));
+  CLI::Option* const whole =
+      c->add_flag("--whole-backward", o->whole_backward, "Backwards in one piece (without it: in two halves)");
+  // An older name of the flag: elsewhere --backward is ticks.
+  c->add_option("--backward", o->backward, "")->check(CLI::IsMember({"split", "whole"}))->excludes(whole)->group("");
   c->add_option("--budget", o->budget,
                 "Partial schedules of the beams; scales the other searches and the bounds (4000000)")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40));
   c->add_option("--format", o->format, "torch (PyTorch's CSV; the default) or json")
       ->check(CLI::IsMember({"torch", "json"}));
   add_out(*c, o->out);
-  c->callback([o] { search(*o); });
+  c->callback([o] {
+    if (o->whole_backward) o->backward = "whole";
+    search(*o);
+  });
 }
 
 }  // namespace hocket_cli

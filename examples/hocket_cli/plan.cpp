@@ -20,16 +20,18 @@
 #include "measured.hpp"
 #include "plan_lengths.hpp"
 #include "plan_page.hpp"
+#include "plan_start.hpp"
 #include "plan_step.hpp"
 
 namespace hocket_cli {
 namespace {
 
 struct options {
-  std::string file, machine, out;
+  std::string file, out;
+  plan_wishes wishes;
   measured_options measured;
   length_options lengths;
-  bool open = false;
+  bool open = false, init = false;
 };
 
 /// Shows a page where there is a desktop; says why not otherwise.
@@ -89,7 +91,8 @@ drawings draw(const plan_input& in, const hocket::timeline& t) {
 }
 
 void plan(const options& o) {
-  plan_input in = read_plan_file(o.file, o.machine);
+  const started_plan started = start_plan(o.file, o.wishes);
+  plan_input in = read_plan(started.plan, o.file);
   settle(in);
   const step_plan p = plan_step(in);
 
@@ -100,7 +103,8 @@ void plan(const options& o) {
   const auto write = [&](const char* name, std::string data) { files.push_back({name, std::move(data)}); };
   std::string text = plan_as_text(in, p), json = plan_as_json(in, p, schedules, tried);
   std::size_t figures = text.find("\nCost\n") + 1;  // those that people look for; every term stands in the report
-  drawings drawn = draw(in, p.timeline);
+  const bool writes = !o.out.empty();
+  drawings drawn = writes ? draw(in, p.timeline) : drawings{};
   const std::string said = said_of(tried) + drawn.left_out;
   text.insert(figures, said);
   figures += said.size();
@@ -122,7 +126,10 @@ void plan(const options& o) {
     text.insert(figures, told);
     json = with_lengths_json(std::move(json), lengths, static_cast<std::size_t>(in.parallel.dp));
   }
-  write("report.txt", text);
+  const std::string assumed = assumed_as_text(started.assumed);
+  shown.insert(0, assumed);
+  json = with_assumed_json(std::move(json), started.assumed);
+  write("report.txt", assumed + text);
   write("report.json", json);
   std::vector<std::string> outdated;
   if (p.schedule_csv.empty()) {
@@ -134,8 +141,10 @@ void plan(const options& o) {
   }
   if (!p.tile_timeline) outdated.emplace_back("tiles.svg");
   else write("tiles.svg", hocket::to_svg(*p.tile_timeline, {.title = "Fused operator, cut", .seconds = true}));
-  write("report.html", plan_as_page(in, p, schedules, tried, measured ? &*measured : nullptr));
-  write_folder(o.out, files, outdated);  // report.html last: a folder that has it is whole
+  if (writes) {
+    write("report.html", plan_as_page(in, p, schedules, tried, measured ? &*measured : nullptr));
+    write_folder(o.out, files, outdated);  // report.html last: a folder that has it is whole
+  }
 
   bool fits = true;
   for (const auto& m : p.cost.memory) fits = fits && in.fits(m);
@@ -156,18 +165,28 @@ void add_plan(CLI::App& app) {
   auto o = std::make_shared<options>();
   CLI::App* command = app.add_subcommand(
       "plan", "The main job: dependencies, schedule, tiles, memory and cost of one training step, with pictures");
-  command->add_option("file", o->file, "JSON file that names model, cluster, op graph and cost curves (docs/plan.md)")
-      ->required()
+  command
+      ->add_option("file", o->file,
+                   "JSON file that names model, cluster, op graph and cost curves (docs/plan.md); or a model's "
+                   "config.json, with --devices and --machine")
       ->type_name("FILE");
-  command->add_option("--out", o->out, "Folder for report.html, report.txt, report.json, timeline.svg, trace.json, …")
-      ->required()
+  command
+      ->add_option("-o,--out", o->out, "Folder for report.html, report.txt, report.json, timeline.svg, trace.json, …")
       ->type_name("DIR");
-  add_machine(*command, o->machine);
+  command->add_flag("--init", o->init, "Write a plan.json to start from, with its defaults and what they mean");
+  add_plan_wishes(*command, o->wishes);
   add_measured(*command, o->measured);
   add_lengths(*command, o->lengths);
   add_json(*command);
   command->add_flag("--open", o->open, "Show report.html in a browser, where there is a desktop");
-  command->callback([o] { plan(*o); });
+  command->callback([o] {
+    if (o->init) return write_first_files(o->file, o->wishes, o->out);
+    if (o->file.empty())
+      throw failure{2,
+                    "plan needs a FILE: a plan, or a config.json with --devices and --machine; --init writes a plan"};
+    if (o->open && o->out.empty()) throw failure{2, "--open shows a page, which needs --out DIR"};
+    plan(*o);
+  });
 }
 
 }  // namespace hocket_cli

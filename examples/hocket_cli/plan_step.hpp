@@ -26,6 +26,8 @@ using hocket::planner::compared_schedule, hocket::planner::planned_change, hocke
 /// Reads a plan file and what it names, relative to its folder.
 /// @param machine  of --machine, in place of the file's; empty: none
 plan_input read_plan_file(const std::string& file, const std::string& machine = "");
+/// The same for a plan that is read.
+plan_input read_plan(const nlohmann::json& plan, const std::string& file);
 
 /// Chooses what the file leaves open. Ends the command if nothing is possible or fits.
 inline void settle(plan_input& in) {

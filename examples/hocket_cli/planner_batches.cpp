@@ -416,9 +416,9 @@ void add_planner_batches(CLI::App& planner_command) {
   auto o = std::make_shared<options>();
   CLI::App* c = planner_command.add_subcommand(
       "batches", "Micro-batches of unequal lengths: who runs which in which order, and what split bears them");
-  c->add_option("--model", o->model, "Hugging Face config.json, as published")->required()->type_name("FILE");
-  c->add_option("--training", o->training, "Training JSON with a machine")->required()->type_name("FILE");
-  c->add_option("--parallel", o->parallel, "Parallel JSON: tp, pp, vp, dp, …")->required()->type_name("FILE");
+  c->add_option("model,--model", o->model, "Hugging Face config.json, as published")->required()->type_name("FILE");
+  c->add_option("training,--training", o->training, "Training JSON with a machine")->required()->type_name("FILE");
+  c->add_option("parallel,--parallel", o->parallel, "Parallel JSON: tp, pp, vp, dp, …")->required()->type_name("FILE");
   add_machine(*c, o->machine);
   add_lengths(*c, o->lengths);
   c->add_option("--draws", o->lengths.draws, "Draws with seeds from --seed on, over which choices are compared (1)")

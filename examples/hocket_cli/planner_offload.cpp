@@ -346,11 +346,11 @@ void add_planner_offload(CLI::App& planner_command) {
   auto o = std::make_shared<options>();
   CLI::App* c = planner_command.add_subcommand(
       "offload", "What each stage keeps, computes again or moves to the host, within what the copy engine can move");
-  c->add_option("--model", o->model, "Hugging Face config.json, as published")->required()->type_name("FILE");
-  c->add_option("--training", o->training, "Training JSON with a machine that has host_bytes")
+  c->add_option("model,--model", o->model, "Hugging Face config.json, as published")->required()->type_name("FILE");
+  c->add_option("training,--training", o->training, "Training JSON with a machine that has host_bytes")
       ->required()
       ->type_name("FILE");
-  c->add_option("--parallel", o->parallel, "Parallel JSON: tp, pp, dp, …")->required()->type_name("FILE");
+  c->add_option("parallel,--parallel", o->parallel, "Parallel JSON: tp, pp, dp, …")->required()->type_name("FILE");
   add_machine(*c, o->machine);
   add_memory(*c, o->memory, "Memory of a device")->required();
   c->add_option("--format", o->format, "text (the default) or json")->check(CLI::IsMember({"text", "json"}));

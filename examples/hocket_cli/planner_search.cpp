@@ -462,9 +462,11 @@ void add_planner_search(CLI::App& planner_command) {
   auto o = std::make_shared<options>();
   CLI::App* c =
       planner_command.add_subcommand("search", "Strategies that fit, ranked, with the reason for each rejection");
-  c->add_option("--model", o->model, "The model's config.json as published")->required()->type_name("CONFIG");
-  c->add_option("--training", o->training, "Training JSON; micro_batch is chosen")->required()->type_name("FILE");
-  c->add_option("--cluster", o->cluster, "Cluster JSON: devices, memory, rates (docs/file_forms.md)")
+  c->add_option("model,--model", o->model, "The model's config.json as published")->required()->type_name("CONFIG");
+  c->add_option("training,--training", o->training, "Training JSON; micro_batch is chosen")
+      ->required()
+      ->type_name("FILE");
+  c->add_option("cluster,--cluster", o->cluster, "Cluster JSON: devices, memory, rates (docs/file_forms.md)")
       ->required()
       ->type_name("FILE");
   add_machine(*c, o->machine);

@@ -569,7 +569,7 @@ void add_planner_split(CLI::App& planner_command) {
   auto o = std::make_shared<options>();
   CLI::App* command = planner_command.add_subcommand(
       "split", "Which layers run on which stage, and what each computes again, to fit memory in the least time");
-  command->add_option("--problem", o->problem, "JSON: layers, levels, schedule, capacity (docs/file_forms.md)")
+  command->add_option("problem,--problem", o->problem, "JSON: layers, levels, schedule, capacity (docs/file_forms.md)")
       ->required()
       ->type_name("FILE");
   command->add_option("--format", o->format, "text (the default), json or svg (memory against capacity)")

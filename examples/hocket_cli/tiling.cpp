@@ -143,7 +143,7 @@ void add_tiling(CLI::App& app) {
 
   auto options = std::make_shared<solve_options>();
   CLI::App* command = parent->add_subcommand("solve", "Tile lengths for a problem, as JSON");
-  command->add_option("--problem", options->problem, "JSON file, - for standard input (form: docs/tiling.md)")
+  command->add_option("problem,--problem", options->problem, "JSON file, - for standard input (form: docs/tiling.md)")
       ->required()
       ->type_name("FILE");
   command->add_option("--policy", options->policy, "Who decides")
@@ -159,7 +159,7 @@ void add_tiling(CLI::App& app) {
   auto fit_from = std::make_shared<fit_options>();
   CLI::App* fit_command = parent->add_subcommand("fit", "A never-falling cost curve from measured samples, as JSON");
   fit_command
-      ->add_option("--samples", fit_from->samples,
+      ->add_option("samples,--samples", fit_from->samples,
                    "CSV whose first line is size,time_us[,repeats] (size: rows), - for standard input")
       ->required()
       ->type_name("FILE");

@@ -4,6 +4,7 @@
 #include <hocket/pipeline/any_schedule.hpp>
 
 #include <algorithm>
+#include <string_view>
 
 namespace hocket_cli {
 namespace {
@@ -27,6 +28,7 @@ option_entry entry_of(const CLI::Option& option) {
   for (const std::string& name : option.get_lnames()) out.names.push_back("--" + name);
   out.text = option.get_description();
   out.required = option.get_required();
+  out.positional = option.get_positional();
   if (option.get_items_expected_max() == 0) return out;  // a flag
   const std::string type = option.get_type_name();
   out.choices = choices_of(type);
@@ -40,7 +42,8 @@ option_entry entry_of(const CLI::Option& option) {
 
 void add(const CLI::App& app, const std::string& path, std::vector<command_entry>& all) {
   command_entry out{path, app.get_description(), app.get_footer(), {}, {}};
-  for (const CLI::Option* option : options_of(app)) out.options.push_back(entry_of(*option));
+  for (const CLI::Option* option : options_of(app))
+    if (!option->get_group().empty()) out.options.push_back(entry_of(*option));  // older names have no group
   const auto below = app.get_subcommands([](const CLI::App* x) { return !x->get_name().empty(); });
   for (const CLI::App* x : below) out.subcommands.push_back(x->get_name());
   all.push_back(std::move(out));
@@ -58,6 +61,17 @@ std::vector<const CLI::Option*> options_of(const CLI::App& command) {
     all.insert(all.end(), more.begin(), more.end());
   }
   return all;
+}
+
+const CLI::App* child_of(const CLI::App& command, std::string_view name) {
+  const auto found = command.get_subcommands([&](const CLI::App* x) { return !name.empty() && x->get_name() == name; });
+  return found.empty() ? nullptr : found.front();
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : " ") + word;
+  return out;
 }
 
 std::vector<command_entry> commands_of(const CLI::App& app) {

@@ -63,10 +63,10 @@ def environment(**more):
     return {**os.environ, "XDG_CONFIG_HOME": "/nonexistent", **more}
 
 
-def hocket(*words, stdin=b"", cwd=None, stdout=subprocess.PIPE, env=None):
+def hocket(*words, stdin=b"", cwd=None, stdout=subprocess.PIPE, env=None, seconds=SECONDS):
     words = [str(w) for w in words]
     done = subprocess.run([_options.tool, *words], input=stdin, stdout=stdout, stderr=subprocess.PIPE, cwd=cwd,
-                          timeout=SECONDS, preexec_fn=_limit, env=env or environment())
+                          timeout=seconds, preexec_fn=_limit, env=env or environment())
     return Done(words, done)
 
 

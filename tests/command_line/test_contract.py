@@ -132,16 +132,16 @@ class Help(ToolTest):
         commands = set(self.walk())
         for expected in ("graph prune", "graph sync", "graph reaches", "graph compare", "pipeline list", "pipeline simulate",
                          "pipeline check", "pipeline draw", "pipeline buffers", "pipeline prefill", "pipeline search", "tiling solve", "tiling fit", "cost report",
-                         "planner split", "planner search", "plan"):
+                         "planner split", "planner search", "plan", "machines", "pipeline schedules"):
             self.assertIn(tuple(expected.split()), commands)
         for words in sorted(commands):
             short = hocket(*words, "-h")
             self.assertEqual((short.code, short.err), (0, ""))
             self.assertEqual(short.out, hocket(*words, "--help").out)
-            leaf = len(words) == 2 or words[0] in ("plan", "profile", "doctor", "completion", "manual")
+            leaf = len(words) == 2 or words[0] in ("plan", "profile", "doctor", "completion", "manual", "machines")
             if leaf:
                 self.assertIn("--out", short.text)
-                if words[0] not in ("doctor", "manual") and words != ("ranks", "machines"):
+                if words[0] not in ("doctor", "manual", "machines") and words not in (("ranks", "machines"), ("pipeline", "schedules")):
                     self.misused(*words)  # each needs something
                 self.misused(*words, "--no-such-option")
             else:
@@ -154,7 +154,7 @@ class Help(ToolTest):
 
     def test_wrong_usage(self):
         for words in (
-                (), ("nope",), ("graph", "nope"), ("--ops", "x"), ("graph", "prune", "--ops"),
+                ("nope",), ("graph", "nope"), ("--ops", "x"), ("graph", "prune", "--ops"),
                 ("graph", "prune", "--ops", SMALL, "--edges", SMALL), ("graph", "prune", "--ops", SMALL, "extra"),
                 ("graph", "prune", "--ops", SMALL, "--index", "fast"), ("graph", "prune", "--ops", SMALL, "--rules", ""),
                 ("graph", "prune", "--ops", SMALL, "--ops", SMALL), ("graph", "reaches", "--ops", SMALL),
@@ -172,7 +172,7 @@ class Help(ToolTest):
                 ("pipeline", "buffers"), ("pipeline", "buffers", *ONE, "--pools", "all"), ("pipeline", "buffers", *ONE, "--comms", "none"),
                 ("pipeline", "buffers", *ONE, "--lookahead", 2), ("pipeline", "buffers", *ONE, "--gradient-bytes", 2),
                 ("pipeline", "buffers", *ONE, "--border-bytes", -1), ("pipeline", "list", *ONE, "--lookahead", 2),
-                ("tiling", "solve", "--problem", TILING, "--policy", "best"), ("cost", "report"), ("plan",), ("plan", PLAN)):
+                ("tiling", "solve", "--problem", TILING, "--policy", "best"), ("cost", "report"), ("plan",), ("plan", PLAN, "--open")):
             with self.subTest(words=" ".join(map(str, words))):
                 self.misused(*words)
 

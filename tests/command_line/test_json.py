@@ -65,7 +65,7 @@ class Json(ToolTest):
             ("pipeline", "check"): ("--table", TABLE), ("pipeline", "draw"): ("interleaved", *SHAPE),
             ("pipeline", "buffers"): ("interleaved", *SHAPE), ("pipeline", "ranks"): ("interleaved", *SHAPE, "--tensor", 2),
             ("pipeline", "prefill"): ("--ranks", 2, "--tokens", "90,40", "--per-token", 1, "--fixed", 5, "--align", 8),
-            ("pipeline", "compare"): ("--ranks", "2,4", "--micro-batches", "4,5"),
+            ("pipeline", "compare"): ("--ranks", "2,4", "--micro-batches", "4,5"), ("pipeline", "schedules"): (),
             ("pipeline", "search"): ("--ranks", 3, "--micro-batches", 4, "--memory-cap", 3, "--budget", 1000),
             ("tiling", "solve"): ("--problem", TILING), ("tiling", "fit"): ("--samples", samples),
             ("ranks", "check"): (ROOT / "examples/deadlocks/megatron-lm-865.csv",), ("ranks", "machines"): (),
@@ -80,7 +80,7 @@ class Json(ToolTest):
             ("plan",): (PLAN, "--out", self.folder / "plan"),
             ("ir", "summary"): (DUMP,), ("ir", "ops"): (DUMP,), ("ir", "recompute"): (DUMP,), ("ir", "peak"): (DUMP,), ("ir", "collectives"): (DUMP,),
             ("profile",): (DATA / "ascend" / "kernel_details.csv", "--top", 100000),
-            ("doctor",): ()}
+            ("doctor",): (), ("machines",): ()}
 
     def leaves(self, *words):
         listed = hocket(*words, "--help").text.partition("Subcommands:\n")[2]

@@ -160,6 +160,15 @@ class Colours(ToolTest):
         self.assertNotIn("\x1b", hocket("doctor").text)
 
 
+class Pictures(ToolTest):
+    def test_a_terminal_gets_letters_and_a_pipe_svg(self):
+        words = ("pipeline", "draw", "1f1b", "-p", 2, "-m", 2)
+        at = Terminal(*words)
+        self.assertEqual(at.end(), 0)
+        self.assertIn("rank 0  F0 F1", at.seen)
+        self.assertTrue(hocket(*words).text.startswith("<svg"))
+
+
 class Completion(ToolTest):
     def complete(self, *words):
         script = 'eval "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _hocket; printf "%s\\n" "${COMPREPLY[@]}"'
@@ -189,7 +198,7 @@ class Completion(ToolTest):
     def test_every_option_of_every_command(self):
         def walk(*words):
             text = hocket(*words, "--help").text
-            self.assertEqual(self.complete(*words, "--"), set(re.findall(r"^ +(?:-h,)?(--[a-z-]+)", text, re.M)), words)
+            self.assertEqual(self.complete(*words, "--"), set(re.findall(r"^ +(?:-\w,)?(--[a-z-]+)", text, re.M)), words)
             for name in re.findall(r"^  (\S+)  ", text.partition("Subcommands:\n")[2], re.M):
                 walk(*words, name)
         walk()
@@ -221,7 +230,7 @@ class Manual(ToolTest):
             below = re.findall(r"^  (\S+)  ", text.partition("Subcommands:\n")[2], re.M)
             if words and not below:
                 self.assertIn(".SS hocket " + " ".join(words) + "\n", page)
-            for option in re.findall(r"^ +(--[a-z-]+)", text, re.M):
+            for option in re.findall(r"^ +(?:-\w,)?(--[a-z-]+)", text, re.M):
                 self.assertIn(option, page)
             for name in below:
                 walk(*words, name)
@@ -238,7 +247,7 @@ class Manual(ToolTest):
 
     def test_the_synopsis_has_what_must_be_given(self):
         page = re.sub(r"\\f[BIR]", "", hocket("manual").text).replace("\\-", "-")
-        for words in ("plan\n[OPTIONS] FILE --out DIR\n", "profile\n[OPTIONS] FILE...\n", "planner layout\n[OPTIONS] [LAYOUT] --model FILE --training FILE --parallel FILE\n",
+        for words in ("plan\n[OPTIONS] [FILE]\n", "pipeline search\n[OPTIONS] --ranks P --micro-batches M\n", "profile\n[OPTIONS] FILE...\n", "planner layout\n[OPTIONS] [LAYOUT] --model FILE --training FILE --parallel FILE\n",
                       "ir peak\n[OPTIONS] DUMP\n", "pipeline list\n[OPTIONS] [SCHEDULE]\n", "doctor\n[OPTIONS]\n"):
             self.assertIn(".B hocket " + words, page)
 

@@ -210,28 +210,37 @@ inline constexpr machine_data guide_device{
 struct named_machine {
   std::string_view key;  ///< literal: "h100_sxm"
   machine_data data;
+  /// Memory of a device in GiB as the driver reports it, rounded down: less than the data sheet's, part of which is
+  /// reserved. 0: not known.
+  std::int64_t memory_gib = 0;
 };
 /// All machines of this header, by the names that files use.
 inline constexpr named_machine all[] = {
-    {"a100_sxm_40", {"A100 SXM 40 GB", machine_of(a100_40_sheet, of_ampere), 0.044, 0.235, fitted_on_ampere}},
-    {"a100_sxm_80", {"A100 SXM 80 GB", machine_of(a100_80_sheet, of_ampere), 0.044, 0.235, fitted_on_ampere}},
-    {"h100_sxm", {"H100 SXM", machine_of(h100_sheet, of_hopper), 0.065, 0.398, fitted_on_hopper}},
-    {"h200", {"H200", machine_of(h200_sheet, of_hopper), 0.065, 0.398, fitted_on_hopper}},
-    {"h800", {"H800, DualPipe", machine_of(h800_sheet, of_dual_pipe), 0.065, 0.398, "as h100_sxm; arXiv:2412.19437"}},
-    {"h20", {"H20", machine_of(h20_sheet, of_hopper), 0.065, 0.398, fitted_on_hopper}},
-    {"b200", {"B200", machine_of(b200_sheet, of_blackwell), 0.125, 0.513, fitted_on_blackwell}},
-    {"b300", {"B300", machine_of(b300_sheet, of_blackwell), 0.125, 0.513, fitted_on_blackwell}},
-    {"gb200_nvl72", {"GB200 NVL72", machine_of(gb200_sheet, of_blackwell), 0.125, 0.513, fitted_on_blackwell}},
-    {"gb300_nvl72", {"GB300 NVL72", machine_of(gb300_sheet, of_blackwell), 0.125, 0.513, fitted_on_blackwell}},
-    {"mi300x", {"MI300X", machine_of(mi300x_sheet, assumed), 0, 0, "AMD MI300X data sheet; parts reached are assumed"}},
+    {"a100_sxm_40", {"A100 SXM 40 GB", machine_of(a100_40_sheet, of_ampere), 0.044, 0.235, fitted_on_ampere}, 39},
+    {"a100_sxm_80", {"A100 SXM 80 GB", machine_of(a100_80_sheet, of_ampere), 0.044, 0.235, fitted_on_ampere}, 79},
+    {"h100_sxm", {"H100 SXM", machine_of(h100_sheet, of_hopper), 0.065, 0.398, fitted_on_hopper}, 79},
+    {"h200", {"H200", machine_of(h200_sheet, of_hopper), 0.065, 0.398, fitted_on_hopper}, 139},
+    {"h800",
+     {"H800, DualPipe", machine_of(h800_sheet, of_dual_pipe), 0.065, 0.398, "as h100_sxm; arXiv:2412.19437"},
+     79},
+    {"h20", {"H20", machine_of(h20_sheet, of_hopper), 0.065, 0.398, fitted_on_hopper}, 95},
+    {"b200", {"B200", machine_of(b200_sheet, of_blackwell), 0.125, 0.513, fitted_on_blackwell}, 178},
+    {"b300", {"B300", machine_of(b300_sheet, of_blackwell), 0.125, 0.513, fitted_on_blackwell}, 267},
+    {"gb200_nvl72", {"GB200 NVL72", machine_of(gb200_sheet, of_blackwell), 0.125, 0.513, fitted_on_blackwell}, 184},
+    {"gb300_nvl72", {"GB300 NVL72", machine_of(gb300_sheet, of_blackwell), 0.125, 0.513, fitted_on_blackwell}, 267},
+    {"mi300x",
+     {"MI300X", machine_of(mi300x_sheet, assumed), 0, 0, "AMD MI300X data sheet; parts reached are assumed"},
+     191},
     {"ascend_910b",
      {"Ascend 910B", machine_of(ascend_910b_sheet, assumed), 0, 0,
-      "published figures of Atlas 800T A2: 376 TFLOP/s, 1.6 TB/s, 7 x 28 GB/s, 200 Gbit/s; parts reached are assumed"}},
+      "published figures of Atlas 800T A2: 376 TFLOP/s, 1.6 TB/s, 7 x 28 GB/s, 200 Gbit/s; parts reached are assumed"},
+     61},
     {"ascend_910c",
      {"Ascend 910C", machine_of(ascend_910c_sheet, assumed), 0, 0,
-      "arXiv:2506.12708 (CloudMatrix384), table 1; parts reached are assumed"}},
-    {"b200_fitted", b200_fitted},
-    {"a100_peak", a100_peak},
+      "arXiv:2506.12708 (CloudMatrix384), table 1; parts reached are assumed"},
+     122},
+    {"b200_fitted", b200_fitted, 178},
+    {"a100_peak", a100_peak, 79},
     {"guide_device", guide_device}};
 
 /// The data sheet of a machine, and the family of devices that its parts were fitted to.
@@ -253,6 +262,15 @@ inline constexpr sheet_of_machine fitted_sheets[] = {
   for (const named_machine& each : all)
     if (each.key == key) return &each.data;
   return nullptr;
+}
+
+/// How many devices the fast link of a machine joins: its innermost level of links. 8 where it has no levels.
+///
+///     using namespace hocket::cost::machines;
+///     static_assert(node_of(find("gb200_nvl72")->rates) == 72 && node_of(a100_peak.rates) == 8);
+[[nodiscard]] constexpr std::int64_t node_of(const machine& rates) noexcept {
+  constexpr std::int64_t usual = 8;
+  return rates.links[0].ranks > 1 ? rates.links[0].ranks : usual;
 }
 
 }  // namespace hocket::inline HOCKET_ABI::cost::machines

@@ -138,6 +138,8 @@ TEST_CASE("levels of links that cannot be are refused", "[cost][links]") {
     CHECK(cost::machines::find(each.key) == &each.data);
   }
   CHECK(cost::machines::find("none") == nullptr);
+  CHECK(cost::machines::node_of(cost::machines::find("gb200_nvl72")->rates) == 72);
+  CHECK(cost::machines::node_of(cost::machines::a100_peak.rates) == 8);  // it has no levels
 }
 
 }  // namespace links

@@ -205,3 +205,32 @@ TEST_CASE("a mistake names its file, field and value", "[files]") {
   (void)interop::parse_json("{\"a\": 1,\n \"a\": 2}", "x.json", errors);
   CHECK(errors.first() == "x.json: the field \"a\" stands twice in one object");
 }
+
+TEST_CASE("a plan file names all that it lacks at once", "[files]") {
+  const auto missing = [](const char* text) { return interop::missing_of_plan(json::parse(text)); };
+  CHECK(missing(R"({"model": "config.json", "training": {"machine": "h100_sxm"}})") ==
+        "these fields are missing: \"training.sequence\", \"cluster.devices\"");
+  CHECK(missing("{}") ==
+        "these fields are missing: \"model\", \"training.sequence\", \"cluster.devices\", \"cluster.memory_gib\", "
+        "\"cluster.peak_tflops\", \"cluster.links\"; \"training.machine\" says peak, links and most machines' memory");
+  CHECK(missing(plan_json().dump().c_str()).empty());
+  CHECK(missing("[1]").empty());  // that it must be an object, the reader says
+}
+
+TEST_CASE("a machine says the memory of its devices, and a plan need not name its pipeline", "[files]") {
+  json plan = plan_json();
+  plan["cluster"] = {{"devices", 16}};
+  plan.erase("pipeline");
+  interop::file_errors errors;
+  const interop::plan_input in = read(plan, errors);
+  REQUIRE(errors.none());
+  CHECK(in.memory.capacity.count() == std::int64_t{79} << 30);
+  CHECK(in.schedule.name == "search");
+  plan["cluster"]["memory_gib"] = 40;  // the file goes first
+  CHECK(read(plan, errors).memory.capacity.count() == std::int64_t{40} << 30);
+  REQUIRE(errors.none());
+  plan["cluster"].erase("memory_gib");
+  plan["training"]["machine"] = "guide_device";  // whose memory is not known
+  static_cast<void>(read(plan, errors));
+  CHECK(errors.first() == "plan.json: \"cluster.memory_gib\" is missing");
+}

@@ -11,8 +11,10 @@
 namespace hocket::inline HOCKET_ABI::interop {
 
 /// "memory_gib" and "reserve_gib" of a cluster: the memory of one device. It is an error if nothing is left.
-[[nodiscard]] inline cost::device_memory read_memory(const json_object& cluster) {
-  const double all = cluster.positive("memory_gib");
+/// @param of_machine  GiB that the machine is known to have, for a cluster that does not say; 0: it must say
+[[nodiscard]] inline cost::device_memory read_memory(const json_object& cluster, std::int64_t of_machine = 0) {
+  const bool known = of_machine > 0 && !cluster.has("memory_gib");
+  const double all = known ? static_cast<double>(of_machine) : cluster.positive("memory_gib");
   if (all * bytes_per_gib < 1 || all > 1e6)
     cluster.fail_at("memory_gib", "must be at least one byte and at most 1000000");
   const double usual = static_cast<double>(cost::usual_reserve.count()) / bytes_per_gib;

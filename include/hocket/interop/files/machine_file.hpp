@@ -20,7 +20,8 @@ namespace hocket::inline HOCKET_ABI::interop {
 struct machine_input {
   std::string name, source;
   cost::machine rates;
-  double worst_error = 0;  ///< relative, of its fit; 0: none
+  double worst_error = 0;       ///< relative, of its fit; 0: none
+  std::int64_t memory_gib = 0;  ///< of a device; 0: not known
 };
 
 /// A number of a machine as files call it.
@@ -64,8 +65,9 @@ namespace detail {
 inline machine_input machine_of_name(const json_object& in, const char* key) {
   std::vector<std::string_view> keys;
   for (const cost::machines::named_machine& each : cost::machines::all) keys.push_back(each.key);
-  const cost::machine_data& found = cost::machines::all[in.choice(key, keys)].data;
-  return {std::string(found.name), std::string(found.source), found.rates, found.worst_error};
+  const cost::machines::named_machine& named = cost::machines::all[in.choice(key, keys)];
+  const cost::machine_data& found = named.data;
+  return {std::string(found.name), std::string(found.source), found.rates, found.worst_error, named.memory_gib};
 }
 
 // "links": the levels of links between devices, from the innermost.

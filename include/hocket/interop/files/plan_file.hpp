@@ -8,6 +8,7 @@
 #include <hocket/interop/files/json_text.hpp>
 #include <hocket/interop/files/model_file.hpp>
 #include <hocket/interop/files/parallel_file.hpp>
+#include <hocket/interop/files/plan_missing.hpp>
 #include <hocket/interop/files/tiling_file.hpp>
 #include <hocket/interop/files/training_file.hpp>
 #include <hocket/planner/plan/changes.hpp>
@@ -100,7 +101,7 @@ class plan_reader {
     if (in_.open.empty() && in_.devices != in_.parallel.devices())
       cluster.fail_at("devices", "is " + std::to_string(in_.devices) + ", but tp x pp x dp x cp is " +
                                      std::to_string(in_.parallel.devices()));
-    in_.memory = read_memory(cluster);
+    in_.memory = read_memory(cluster, in_.told.on ? in_.told.on->memory_gib : 0);
     if (!errors_.none()) return;
     if (!in_.on || cluster.has("peak_tflops")) in_.flops_per_second = read_rate(cluster);
     if (!in_.on || cluster.has("links")) in_.link = read_link(cluster);
@@ -131,10 +132,13 @@ class plan_reader {
     if (graph.has("rules")) in_.ordered = graph.choice("rules", {"data", "ordered"}) == 1;
   }
 
-  /// The pipeline: schedule, split, and what it fixes of sizes that are open.
+  /// The pipeline: schedule, split, and what it fixes of sizes that are open. A file that does not name it leaves all
+  /// of it open.
   void read_pipeline() {
-    const json_object pipeline = plan_.object(
-        "pipeline", {"schedule", "groups", "kappa", "micro_batches", "forward_us", "backward_us", "split"});
+    static const nlohmann::json nothing = nlohmann::json::object();
+    const json_object pipeline(plan_.has("pipeline") ? plan_.at("pipeline") : nothing, in_.file, "pipeline",
+                               {"schedule", "groups", "kappa", "micro_batches", "forward_us", "backward_us", "split"},
+                               errors_);
     read_schedule(pipeline);
     in_.open_sizes = open_sizes();
     in_.open_sizes.micro_batches = pipeline.integer_or("micro_batches", 0, 1);
@@ -333,6 +337,9 @@ template <class Named>
   plan_input in;
   in.file = file;
   in.title = v.line_or("title", "training step");
+  if (const std::string missing = missing_of_plan(plan); !missing.empty() && errors.none())
+    errors.add(file + ": " + missing);
+  if (!errors.none()) return in;
   const std::string model = v.text("model");
   if (!errors.none()) return in;
   detail::plan_reader reader(in, v);
