@@ -27,13 +27,13 @@ struct prefill_piece {
 /// | `latency(stage)` | the time after that until the next stage has it |
 /// | `tail(piece)` | what the last piece of a request adds on the last stage, such as the head |
 /// | `overhead(stage, before)` | optional: what each piece pays anew; the rest of the durations adds up to the same |
-/// | `parts_are_shorter()` | optional: whether the end of a piece never takes longer than the whole piece, nor its
-/// transfer | | `same_on_all_stages()` | optional: whether the stage makes no difference to durations |
+/// | `parts_are_shorter()` | optional: whether the end of a piece, or its transfer, never takes longer than the whole |
+/// | `same_on_all_stages()` | optional: whether the stage makes no difference to durations |
+/// | `shortest_stage()` | optional: a stage on which no piece takes longer than on any other; 2^32 - 1: there is none |
 ///
 /// A longer piece takes no less time than a shorter one with the same tokens before it, and overhead does not fall with
-/// the tokens before. Between two stages of one rank
-/// nothing is transferred. Each border between two ranks has a link of its own. The optional members make the lower
-/// bound good for long requests; they must hold for all sizes.
+/// the tokens before. Between two stages of one rank nothing is transferred. Each border between two ranks has a link
+/// of its own. The optional members make the lower bound good for long requests; they must hold for all sizes.
 template <class C>
 concept prefill_cost_policy = requires(const C& c, std::uint32_t stage, const prefill_piece& piece) {
   { c.duration(stage, piece) } -> std::convertible_to<ticks>;
