@@ -433,5 +433,7 @@ TEST_CASE("what cannot be solved is refused in a sentence") {
   REQUIRE(run_prefill({.requests = prompt}, costs, short_of).error().code == errc::out_of_range);
   const prefill_times negative[] = {{.per_token = -1}}, endless[] = {{.fixed = 1e30}};
   REQUIRE(solve_prefill({.requests = prompt}, prefill_costs{.stages = negative}).error().code == errc::out_of_range);
+  const prefill_request cached[] = {{.tokens = 9, .cached = 50}};
+  REQUIRE(solve_prefill({.requests = cached}, prefill_costs{.stages = negative}).error().code == errc::out_of_range);
   REQUIRE(solve_prefill({.requests = prompt}, prefill_costs{.stages = endless}).error().code == errc::out_of_range);
 }

@@ -70,9 +70,11 @@ struct prefill_costs {
 
   [[nodiscard]] constexpr ticks duration(std::uint32_t stage, const prefill_piece& x) const noexcept {
     const prefill_times& t = of(stage);
+    if (!(t.fixed >= 0 && t.per_token_before >= 0 && t.per_token >= 0 && t.per_pair >= 0)) return -1;  // is refused
     return overhead(stage, x.before) + up_to(t, x.before + x.tokens) - up_to(t, x.before);
   }
   [[nodiscard]] constexpr ticks transfer(std::uint32_t, const prefill_piece& x) const noexcept {
+    if (!(hop_per_token >= 0)) return -1;
     return whole(hop_per_token * static_cast<double>(x.tokens));
   }
   [[nodiscard]] constexpr ticks latency(std::uint32_t) const noexcept { return hop; }

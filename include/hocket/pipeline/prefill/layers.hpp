@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -53,11 +52,14 @@ class layer_search {
  public:
   layer_search(const prefill_problem& problem, const prefill_layers& layers, std::span<const std::int64_t> sizes,
                std::pmr::memory_resource* memory)
-      : layers_(layers), times_(memory), best_(memory), now_(memory) {
+      : layers_(layers),
+        times_(memory),
+        plan_(cuts_of(problem, sizes, memory)),
+        evaluator_(problem, costs_, memory),
+        best_(memory),
+        now_(memory) {
     times_of_stages(layers_, std::pmr::vector<std::int64_t>(problem.stages(), 1, memory), times_);
     costs_ = {std::span<const prefill_times>(times_), layers.hop, layers.hop_per_token, layers.head};
-    plan_ = cuts_of(problem, sizes, memory);
-    evaluator_.emplace(problem, costs_, memory);
     const auto stages = static_cast<std::int64_t>(problem.stages());
     for (std::int64_t s = 0; s < stages; ++s)  // longer stages last
       now_.push_back(layers.layers / stages + (s >= stages - layers.layers % stages ? 1 : 0));
@@ -86,7 +88,7 @@ class layer_search {
   }
   bool try_now() {
     times_of_stages(layers_, now_, times_);
-    const int128 value = evaluator_->value(plan_, 0, prefill_order::deepest_first);
+    const int128 value = evaluator_.value(plan_, 0, prefill_order::deepest_first);
     if (value >= value_) return false;
     value_ = value;
     best_ = now_;
@@ -116,7 +118,7 @@ class layer_search {
   std::pmr::vector<prefill_times> times_;
   prefill_costs costs_{};
   std::pmr::vector<cut_list> plan_;
-  std::optional<prefill_evaluator<prefill_costs>> evaluator_;
+  prefill_evaluator<prefill_costs> evaluator_;  // of costs_
   std::pmr::vector<std::int64_t> best_, now_;
   int128 value_ = prefill_evaluator<prefill_costs>::never;
 };

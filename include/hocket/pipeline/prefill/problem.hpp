@@ -65,11 +65,15 @@ inline constexpr std::int64_t max_prefill_requests = 4096;
 inline constexpr std::int64_t max_prefill_pieces = 65'536;
 inline constexpr std::int64_t max_prefill_runs = std::int64_t{1} << 20;  ///< pieces times stages
 inline constexpr std::int64_t max_prefill_stages = 4096;
+inline constexpr std::int64_t max_prefill_stages_in_chunks = 512;          ///< with several chunks on a rank
 inline constexpr std::int64_t max_prefill_tokens = std::int64_t{1} << 40;  ///< of one request
 inline constexpr ticks max_prefill_time = ticks{1} << 40;                  ///< of one piece on one stage
 inline constexpr ticks max_prefill_arrival = ticks{1} << 60;
 
 namespace detail {
+
+/// No sum of such times overflows; run_prefill refuses what was longer.
+[[nodiscard]] constexpr ticks capped(ticks t) noexcept { return t < max_prefill_time ? t : max_prefill_time; }
 
 /// Sizes as all code below uses them: pieces but the last in [least, greatest], both multiples of align.
 struct piece_limits {
@@ -130,6 +134,10 @@ struct piece_limits {
   constexpr std::int64_t most = max_prefill_tokens;
   const auto count = static_cast<std::int64_t>(a.requests.size());
   if (const auto ok = within(a.ranks * a.chunks, 1, max_prefill_stages, "the number of stages"); !ok) return ok;
+  if (a.chunks > 1)
+    if (const auto ok = within(a.ranks * a.chunks, 1, max_prefill_stages_in_chunks, "the number of stages, in chunks,");
+        !ok)
+      return ok;
   if (const auto ok = within(count, 1, max_prefill_requests, "the number of requests"); !ok) return ok;
   if (const auto ok = within(a.sizes.align, 1, most, "the alignment"); !ok) return ok;
   if (const auto ok = within(a.sizes.least, 1, most, "the least piece"); !ok) return ok;

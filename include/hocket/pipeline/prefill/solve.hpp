@@ -36,7 +36,7 @@ class prefill_solver {
     make_candidates();
     std::pmr::vector<prefill_peer> peers(memory_);
     for (const prefill_rule rule : {prefill_rule::equal, prefill_rule::equal_times, prefill_rule::smoothed})
-      if (const auto ok = add_peer(rule, peers); !ok) return ok.error();
+      add_peer(rule, peers);
     choose_candidates();
     for (std::size_t r = 0; r < kind_of_.size() && !is_proved(); ++r) search_.improve(r, kinds_[kind_of_[r]]->cuts());
     if (problem_.chunks > 1 && !is_proved()) try_all();
@@ -89,13 +89,14 @@ class prefill_solver {
     all.push_back(longest);
     return all;
   }
-  [[nodiscard]] result<void> add_peer(prefill_rule rule, std::pmr::vector<prefill_peer>& peers) {
+  void add_peer(prefill_rule rule, std::pmr::vector<prefill_peer>& peers) {
     prefill_peer best{.rule = rule};
     int128 best_value = 0;
     prefill_order best_order{};
     std::int64_t most = (std::min)(max_prefill_pieces, max_prefill_runs / problem_.stages());
     std::pmr::vector<cut_list> plan(memory_), best_plan(memory_);
     for (const std::int64_t base : bases()) {
+      if (best.pieces > 0 && search_.is_out_of_budget(8)) break;
       plan.assign(problem_.requests.size(), cut_list(memory_));
       std::int64_t pieces = 0;
       bool allowed = true;
@@ -108,15 +109,14 @@ class prefill_solver {
       judge(plan, {.rule = rule, .base = base, .pieces = pieces, .allowed = allowed}, best_value, best, best_plan,
             best_order);
     }
-    if (best.pieces == 0) return {};
+    if (best.pieces == 0) return;
     cut_list flat(memory_);
     for (const cut_list& x : best_plan) flat.insert(flat.end(), x.begin(), x.end());
     const auto run = run_prefill(problem_, costs_, flat, best_order, memory_);
-    if (!run) return run.error();
+    if (!run) return;  // a piece takes too long; the plan's own run says so if that is its best
     best.last_end = run->last_end();
     best.mean_wait = run->mean_wait();
     peers.push_back(best);
-    return {};
   }
   /// Offers what a rule made to the search; keeps it if it is the rule's best.
   void judge(const std::pmr::vector<cut_list>& plan, prefill_peer now, int128& best_value, prefill_peer& best,

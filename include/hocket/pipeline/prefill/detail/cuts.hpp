@@ -44,10 +44,10 @@ class prefill_cuts {
   [[nodiscard]] ticks detour(std::int64_t before, std::int64_t tokens) {
     steps_ += alike_ ? 2 : stages_;
     const prefill_piece piece{.before = request_.cached + before, .tokens = tokens};
-    if (alike_) return costs_.duration(0, piece) * (stages_ - 1) + borders(piece);
+    if (alike_) return capped(costs_.duration(0, piece)) * (stages_ - 1) + borders(piece);
     ticks sum = 0, shortest = (std::numeric_limits<ticks>::max)();
     for (std::uint32_t s = 0; s < stages_; ++s) {
-      const ticks t = costs_.duration(s, piece);
+      const ticks t = capped(costs_.duration(s, piece));
       sum += t;
       shortest = t < shortest ? t : shortest;
     }
@@ -118,7 +118,7 @@ class prefill_cuts {
 
   /// Cuts from the end into the longest pieces whose detour is at most `most`: no cuts into such pieces come earlier,
   /// counted from the end. Replaces `starts` by where pieces start, the last one first; false if there is a piece that
-  /// takes longer, however short.
+  /// takes longer, however short, or if there are more pieces than any plan has.
   template <class Vector>
   [[nodiscard]] bool latest_pieces(ticks most, Vector& starts) {
     starts.clear();
@@ -140,6 +140,7 @@ class prefill_cuts {
         else low = middle + 1;
       }
       end = high * unit;
+      if (static_cast<std::int64_t>(starts.size()) == max_prefill_pieces) return false;
       starts.push_back(end);
     }
     return true;
@@ -189,10 +190,11 @@ class prefill_cuts {
  private:
   /// What a piece needs for all borders between ranks.
   [[nodiscard]] ticks borders(const prefill_piece& piece) const {
-    if (alike_) return crossings_ * (costs_.transfer(0, piece) + costs_.latency(0));
+    if (alike_) return crossings_ * (capped(costs_.transfer(0, piece)) + capped(costs_.latency(0)));
     ticks sum = 0;
     for (std::uint32_t s = 0; s + 1 < stages_; ++s)
-      if (problem_.rank_of(s) != problem_.rank_of(s + 1)) sum += costs_.transfer(s, piece) + costs_.latency(s);
+      if (problem_.rank_of(s) != problem_.rank_of(s + 1))
+        sum += capped(costs_.transfer(s, piece)) + capped(costs_.latency(s));
     return sum;
   }
   template <class Vector>

@@ -24,14 +24,14 @@ struct prefill_line {
   ticks pass(std::span<ticks> free, const prefill_piece& piece, ticks arrival) const {
     ticks at = arrival;
     for (std::uint32_t s = 0; s < stages; ++s) {
-      at = (std::max)(at, free[s]) + costs.duration(s, piece);
-      if (s + 1 == stages) at += costs.tail(piece);
+      at = (std::max)(at, free[s]) + capped(costs.duration(s, piece));
+      if (s + 1 == stages) at += capped(costs.tail(piece));
       free[s] = at;
       if (s + 1 == stages) break;
       ticks& link = free[stages + s];
-      at = (std::max)(at, link) + costs.transfer(s, piece);
+      at = (std::max)(at, link) + capped(costs.transfer(s, piece));
       link = at;
-      at += costs.latency(s);
+      at += capped(costs.latency(s));
     }
     return at;
   }

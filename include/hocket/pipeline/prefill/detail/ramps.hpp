@@ -81,14 +81,14 @@ class prefill_ramps {
     for (std::uint32_t i = 0; i < stages_; ++i) {
       const std::uint32_t s = forward ? i : stages_ - 1 - i;
       if (!run && s == busiest_) return at;
-      at = (std::max)(at, free_[s]) + costs_.duration(s, x) + (s + 1 == stages_ ? costs_.tail(x) : 0);
+      at = (std::max)(at, free_[s]) + capped(costs_.duration(s, x)) + (s + 1 == stages_ ? capped(costs_.tail(x)) : 0);
       if (run) free_[s] = at;
       if (i + 1 == stages_) break;
       const std::uint32_t border = forward ? s : s - 1;
       ticks& link = free_[stages_ + border];
-      at = (std::max)(at, link) + costs_.transfer(border, x);
+      at = (std::max)(at, link) + capped(costs_.transfer(border, x));
       if (run) link = at;
-      at += costs_.latency(border);
+      at += capped(costs_.latency(border));
     }
     return at;
   }

@@ -52,9 +52,10 @@ class request_bound {
   [[nodiscard]] ticks work(std::uint32_t stage, const Vector& starts) const {
     if constexpr (tells_overhead) {
       const prefill_request& request = cuts_.request();
-      ticks sum = costs_.duration(stage, prefill_piece{.before = request.cached, .tokens = request.tokens}) -
-                  costs_.overhead(stage, request.cached);
-      for (const std::int64_t x : starts) sum += costs_.overhead(stage, request.cached + x);
+      // Of times that are too long the bound is lower than it could be.
+      ticks sum = capped(costs_.duration(stage, prefill_piece{.before = request.cached, .tokens = request.tokens})) -
+                  capped(costs_.overhead(stage, request.cached));
+      for (const std::int64_t x : starts) sum += capped(costs_.overhead(stage, request.cached + x));
       return sum;
     } else {
       return least_[stage];
@@ -117,7 +118,7 @@ class request_bound {
   }
   [[nodiscard]] ticks border(std::uint32_t s, const prefill_piece& piece) const {
     if (problem_.rank_of(s) == problem_.rank_of(s + 1)) return 0;
-    return costs_.transfer(s, piece) + costs_.latency(s);
+    return capped(costs_.transfer(s, piece)) + capped(costs_.latency(s));
   }
   void find_ways() {
     const prefill_request& request = cuts_.request();
@@ -128,11 +129,12 @@ class request_bound {
       last.tokens = cuts_.limits().last_least;
       last.before += n - last.tokens;
     }
-    tail_ = parts_are_shorter_ ? costs_.tail(last) : 0;
-    for (std::uint32_t s = 0; s + 1 < stages_; ++s) to_[s + 1] = to_[s] + costs_.duration(s, first) + border(s, first);
+    tail_ = parts_are_shorter_ ? capped(costs_.tail(last)) : 0;
+    for (std::uint32_t s = 0; s + 1 < stages_; ++s)
+      to_[s + 1] = to_[s] + capped(costs_.duration(s, first)) + border(s, first);
     from_[stages_ - 1] = tail_;
     for (std::uint32_t s = stages_ - 1; s-- > 0;)
-      from_[s] = from_[s + 1] + (parts_are_shorter_ ? costs_.duration(s + 1, last) + border(s, last) : 0);
+      from_[s] = from_[s + 1] + (parts_are_shorter_ ? capped(costs_.duration(s + 1, last)) + border(s, last) : 0);
   }
   /// least_[s]: the shortest way from 0 to all tokens, where an edge is a piece. O(places²) for each stage.
   void find_work(std::pmr::memory_resource* memory) {

@@ -61,6 +61,12 @@ class prefill_scheduler {
     rank_free_.assign(ranks_, 0);
     arrived_.assign(count * stages_, not_yet);
     for (std::size_t k = 0; k < count; ++k) arrived_[k * stages_] = problem_.requests[pieces_[k].request].arrival;
+    if (problem_.chunks == 1) {  // no rank has a choice: piece after piece
+      for (std::size_t k = 0; k < count; ++k)
+        for (std::uint32_t s = 0; s < stages_; ++s)
+          if (const auto ok = run({start_of(s), s}, on_piece); !ok) return ok;
+      return {};
+    }
     for (std::size_t left = count * stages_; left > 0; --left) {
       const choice best = choose(order);
       if (const auto ok = run(best, on_piece); !ok) return ok;
@@ -76,18 +82,20 @@ class prefill_scheduler {
     std::uint32_t stage = 0;
   };
 
+  /// When a stage can start its next piece, or not_yet.
+  [[nodiscard]] ticks start_of(std::uint32_t s) const noexcept {
+    if (next_[s] == pieces_.size()) return not_yet;
+    const ticks input = arrived_[std::size_t{next_[s]} * stages_ + s], free = rank_free_[problem_.rank_of(s)];
+    return input == not_yet || input > free ? input : free;
+  }
   /// The stage whose next piece can start first. Of those that can start at once, the order decides.
   [[nodiscard]] choice choose(prefill_order order) const noexcept {
     choice best{};
     bool found = false;
     for (std::uint32_t i = 0; i < stages_; ++i) {
       const std::uint32_t s = order == prefill_order::deepest_first ? stages_ - 1 - i : i;
-      const std::uint32_t k = next_[s];
-      if (k == pieces_.size()) continue;
-      const ticks input = arrived_[std::size_t{k} * stages_ + s];
-      if (input == not_yet) continue;
-      const ticks free = rank_free_[problem_.rank_of(s)];
-      const ticks start = input > free ? input : free;
+      const ticks start = start_of(s);
+      if (start == not_yet) continue;
       if (found && start >= best.start) continue;
       best = {start, s};
       found = true;

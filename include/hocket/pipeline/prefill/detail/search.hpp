@@ -51,7 +51,9 @@ class prefill_search {
     plan_[request].swap(tried_);
     return false;
   }
-  [[nodiscard]] bool is_out_of_budget() const noexcept { return evaluator_.steps() > options_.budget; }
+  [[nodiscard]] bool is_out_of_budget(std::int64_t times = 1) const noexcept {
+    return evaluator_.steps() / times > options_.budget;
+  }
 
   /// Moves tokens between pieces, joins and halves them, until nothing helps or the budget is used.
   void improve(std::size_t request, const prefill_cuts<C>& cuts) {
