@@ -356,6 +356,7 @@ void test_costs(void) {
   text = NULL;
   REFUSED(HOCKET_BAD_INPUT, "model_json is a null", hocket_plan_step(plan, NULL, &text, &why));
   REFUSED(HOCKET_BAD_INPUT, "\"graph\" names a file", hocket_plan_step("{\"graph\":{}}", llama, &text, &why));
-  REFUSED(HOCKET_BAD_INPUT, "plan: \"model\" is missing", hocket_plan_step("{}", llama, &text, &why));
+  REFUSED(HOCKET_BAD_INPUT, "plan: these fields are missing: \"model\", \"training.sequence\"",
+          hocket_plan_step("{}", llama, &text, &why));
   CHECK(text == NULL);
 }
