@@ -210,8 +210,10 @@ inline constexpr machine_data guide_device{
 struct named_machine {
   std::string_view key;  ///< literal: "h100_sxm"
   machine_data data;
-  /// Memory of a device in GiB as the driver reports it, rounded down: less than the data sheet's, part of which is
-  /// reserved. 0: not known.
+  /// Memory of a device in GiB that a process can have, rounded down: less than the data sheet's. 0: not known.
+  /// Sources: what the driver reports of A100 and H100 (modal-labs/modal-client 2797), B200 (pytorch/ao 4002), MI300X
+  /// (ROCm/legacy-rocm-build 4750), and of 910B with what it takes for itself (vllm-project/vllm-ascend 1903; 910C is
+  /// two of these). Of H800 the same as of H100. Of the others it is a figure below the data sheet's.
   std::int64_t memory_gib = 0;
 };
 /// All machines of this header, by the names that files use.
@@ -234,11 +236,11 @@ inline constexpr named_machine all[] = {
     {"ascend_910b",
      {"Ascend 910B", machine_of(ascend_910b_sheet, assumed), 0, 0,
       "published figures of Atlas 800T A2: 376 TFLOP/s, 1.6 TB/s, 7 x 28 GB/s, 200 Gbit/s; parts reached are assumed"},
-     61},
+     60},
     {"ascend_910c",
      {"Ascend 910C", machine_of(ascend_910c_sheet, assumed), 0, 0,
       "arXiv:2506.12708 (CloudMatrix384), table 1; parts reached are assumed"},
-     122},
+     121},
     {"b200_fitted", b200_fitted, 178},
     {"a100_peak", a100_peak, 79},
     {"guide_device", guide_device}};
