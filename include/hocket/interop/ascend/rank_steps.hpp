@@ -123,8 +123,8 @@ struct time_spread {
   /// Far above the others: more than one and a half times the quartiles' distance above the upper one (Tukey), and more
   /// than a twentieth above the median, since times that hardly differ have no outliers worth a word.
   [[nodiscard]] constexpr bool is_outlier(nanoseconds t) const noexcept {
-    const nanoseconds fence = upper + (upper - lower) * 3 / 2;
-    return t > fence && t - median > median / 20;
+    const nanoseconds distance = upper - lower;
+    return t > upper && t - upper - distance > distance / 2 && t - median > median / 20;
   }
 };
 
