@@ -19,6 +19,11 @@ class Plan(ToolTest):
         change(value)
         return self.file("plan.json", json.dumps(value))
 
+    def test_the_readme_shows_what_the_demo_prints(self):
+        said = self.ok("plan", ROOT / "examples/data/llama-2-13b/plan.json", "--out", self.folder / "demo").text.replace(f"{ROOT}/", "")
+        shown = (ROOT / "README.md").read_text().split("The demo prints\n\n```text\n")[1].split("```")[0]
+        self.assertIn(shown, said)
+
     def test_a_schedule_that_is_left_open(self):
         def open_choice(value):
             for key in ("schedule", "groups", "kappa"):
