@@ -76,7 +76,7 @@ NAMES_THE_CALL = {
     "hocket pipeline simulat 1f1b -p 4 -m 8": (2, "did you mean hocket pipeline simulate?"),
     "hocket pipline simulate 1f1b -p 4 -m 8": (2, "did you mean hocket pipeline?"),
     "hocket simulate 1f1b -p 4 -m 8": (2, "did you mean hocket pipeline simulate?"),
-    "hocket draw 1f1b -p 4 -m 8": (2, "did you mean hocket pipeline draw?"),
+    "hocket draw 1f1b -p 4 -m 8": (2, "did you mean hocket pipeline draw"),
     "hocket pipeline draw 1f1b -p 4 -m 8 -o picture.png": (1, "apt-get install librsvg2-bin"),
     "hocket pipeline draw 1f1b -p 4 -m 8 --format png": (2, "--format png needs --out FILE.png"),
     "hocket pipeline simulate 1f1b -p 4 -m 8 -o json": (2, "--json prints JSON"),
