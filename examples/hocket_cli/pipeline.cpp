@@ -332,6 +332,28 @@ void add_run(CLI::App& command, options& o) {
       ->check(CLI::Range(ticks{1}, ticks{100}));
 }
 
+void add_list(CLI::App& group, options& o) {
+  CLI::App* c = add(group, "list", "The list of every rank", o, list);
+  add_schedule(*c, o);
+  add_costs(*c, o);
+  c->add_option("--table", o.table, "A schedule in PyTorch's CSV dialect, to lower")->type_name("FILE");
+  c->add_option("--comms", o.comms, "Sends and receives: none, eager, just-in-time, deferred, grouped, barrier")
+      ->check(CLI::IsMember({"none", "eager", "just-in-time", "deferred", "grouped", "barrier"}));
+  add_lookahead(*c, o);
+  add_unshard(*c, o);
+  c->add_option("--offload", o.offload, "Move activations off the device and back N actions before their use")
+      ->type_name("N")
+      ->check(CLI::Range(1, 64));
+  add_pairing(*c, o);
+  c->add_flag("--recompute", o.recompute, "Recompute activations before each backward");
+  c->add_flag("--optimizer", o.optimizer, "End each rank with the optimizer");
+  c->add_flag("--post-validation", o.post_validation, "and with the validation of its step");
+  c->add_option("--format", o.format, "torch (PyTorch's CSV; the default) or json")
+      ->check(CLI::IsMember({"torch", "json"}));
+  c->add_flag("--reduce-grad", o.reduce_grad,
+              "REDUCE_GRAD for each stage: at the end, or after its last backward if anything else is inserted");
+}
+
 }  // namespace
 
 void add_lookahead(CLI::App& command, pipeline_options& o) {
@@ -357,27 +379,8 @@ void add_pipeline(CLI::App& app) {
   group->require_subcommand(1);
   static options o;  // one sub-command runs per process
 
-  CLI::App* c = add(*group, "list", "The list of every rank", o, list);
-  add_schedule(*c, o);
-  add_costs(*c, o);
-  c->add_option("--table", o.table, "A schedule in PyTorch's CSV dialect, to lower")->type_name("FILE");
-  c->add_option("--comms", o.comms, "Sends and receives: none, eager, just-in-time, deferred, grouped, barrier")
-      ->check(CLI::IsMember({"none", "eager", "just-in-time", "deferred", "grouped", "barrier"}));
-  add_lookahead(*c, o);
-  add_unshard(*c, o);
-  c->add_option("--offload", o.offload, "Move activations off the device and back N actions before their use")
-      ->type_name("N")
-      ->check(CLI::Range(1, 64));
-  add_pairing(*c, o);
-  c->add_flag("--recompute", o.recompute, "Recompute activations before each backward");
-  c->add_flag("--optimizer", o.optimizer, "End each rank with the optimizer");
-  c->add_flag("--post-validation", o.post_validation, "and with the validation of its step");
-  c->add_option("--format", o.format, "torch (PyTorch's CSV; the default) or json")
-      ->check(CLI::IsMember({"torch", "json"}));
-  c->add_flag("--reduce-grad", o.reduce_grad,
-              "REDUCE_GRAD for each stage: at the end, or after its last backward if anything else is inserted");
-
-  c = add(*group, "simulate", "Makespan, idle time and activations held, with the lower bound", o, simulate);
+  add_list(*group, o);
+  CLI::App* c = add(*group, "simulate", "Makespan, idle time and activations held, with the lower bound", o, simulate);
   add_schedule(*c, o);
   add_costs(*c, o);
   add_run(*c, o);

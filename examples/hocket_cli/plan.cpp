@@ -90,6 +90,25 @@ drawings draw(const plan_input& in, const hocket::timeline& t) {
   return out;
 }
 
+/// Writes all files of a plan. report.html is the last: a folder that has it is whole.
+void write_files(const std::string& folder, const step_plan& p, drawings drawn, std::string text, std::string json,
+                 std::string page) {
+  std::vector<named_data> files{{"report.txt", std::move(text)}, {"report.json", std::move(json)}};
+  std::vector<std::string> outdated;
+  if (p.schedule_csv.empty()) {
+    outdated = {"timeline.svg", "trace.json", "schedule.csv"};
+  } else {
+    files.push_back({"timeline.svg", std::move(drawn.svg)});
+    files.push_back({"trace.json", std::move(drawn.trace)});
+    files.push_back({"schedule.csv", p.schedule_csv});
+  }
+  if (p.tile_timeline)
+    files.push_back({"tiles.svg", hocket::to_svg(*p.tile_timeline, {.title = "Fused operator, cut", .seconds = true})});
+  else outdated.emplace_back("tiles.svg");
+  files.push_back({"report.html", std::move(page)});
+  write_folder(folder, files, outdated);
+}
+
 void plan(const options& o) {
   const started_plan started = start_plan(o.file, o.wishes);
   plan_input in = read_plan(started.plan, o.file);
@@ -99,8 +118,6 @@ void plan(const options& o) {
   const schedule_comparison schedules = compare_schedules(in);
   const tried_changes tried = try_changes(in, p, schedules);
 
-  std::vector<named_data> files;
-  const auto write = [&](const char* name, std::string data) { files.push_back({name, std::move(data)}); };
   std::string text = plan_as_text(in, p), json = plan_as_json(in, p, schedules, tried);
   std::size_t figures = text.find("\nCost\n") + 1;  // those that people look for; every term stands in the report
   const bool writes = !o.out.empty();
@@ -129,22 +146,9 @@ void plan(const options& o) {
   const std::string assumed = assumed_as_text(started.assumed);
   shown.insert(0, assumed);
   json = with_assumed_json(std::move(json), started.assumed);
-  write("report.txt", assumed + text);
-  write("report.json", json);
-  std::vector<std::string> outdated;
-  if (p.schedule_csv.empty()) {
-    outdated = {"timeline.svg", "trace.json", "schedule.csv"};
-  } else {
-    write("timeline.svg", std::move(drawn.svg));
-    write("trace.json", std::move(drawn.trace));
-    write("schedule.csv", p.schedule_csv);
-  }
-  if (!p.tile_timeline) outdated.emplace_back("tiles.svg");
-  else write("tiles.svg", hocket::to_svg(*p.tile_timeline, {.title = "Fused operator, cut", .seconds = true}));
-  if (writes) {
-    write("report.html", plan_as_page(in, p, schedules, tried, measured ? &*measured : nullptr));
-    write_folder(o.out, files, outdated);  // report.html last: a folder that has it is whole
-  }
+  if (writes)
+    write_files(o.out, p, std::move(drawn), assumed + text, json,
+                plan_as_page(in, p, schedules, tried, measured ? &*measured : nullptr));
 
   bool fits = true;
   for (const auto& m : p.cost.memory) fits = fits && in.fits(m);
