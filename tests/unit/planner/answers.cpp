@@ -181,5 +181,6 @@ TEST_CASE("a layout with a changed figure is refused", "[planner][layout]") {
   CHECK(said(detail::check_answer(q, fewer.layout, fewer.slowest)) == "the layout has 3 layers, but the model has 4");
   layout_problem tight = q;
   tight.rooms[0].capacity = 15_B;
-  CHECK(said(detail::check_answer(tight, found->layout, found->slowest)).ends_with(" in the answer, but must lie in [0, 15]"));
+  CHECK(said(detail::check_answer(tight, found->layout, found->slowest))
+            .ends_with(" in the answer, but must lie in [0, 15]"));
 }
