@@ -150,8 +150,9 @@ inline void find_parts(std::span<const rank_step> means, std::span<const std::si
 [[nodiscard]] inline std::vector<stage_times> times_of_stages(std::span<const rank_steps> ranks) {
   const std::vector<rank_step> means = detail::mean_steps(ranks);
   std::vector<stage_times> out;
-  for (const auto& [stage, of] : detail::ranks_by_stage(ranks)) {
-    const auto over_ranks = [&means, &of = of](auto&& time_of) {
+  for (const auto& [stage, of_stage] : detail::ranks_by_stage(ranks)) {
+    const std::vector<std::size_t>& of = of_stage;  // captured below, which a structured binding is not everywhere
+    const auto over_ranks = [&](auto&& time_of) {
       return spread_of(detail::beside_others(means, of, time_of).own).median;
     };
     stage_times one;
