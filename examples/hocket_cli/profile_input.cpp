@@ -153,7 +153,7 @@ ascend::profile read_profiles(rank_files& rank) {
   const auto is_table = [](const one_file& f) { return f.content.form != ascend::profile_form::trace; };
   for (std::size_t tables = 0, i = 0; i < files.size(); ++i)  // tables first
     if (is_table(files[i])) std::swap(files[i], files[tables++]);
-  for (std::size_t tables = 0, i = 0; i < files.size(); ++i)  // of those, what is no database
+  for (std::size_t tables = 0, i = 0; i < files.size(); ++i)  // of the tables, databases last
     if (is_table(files[i]) && !files[i].is_database) std::swap(files[i], files[tables++]);
   ascend::profile all = {};
   all.form = files.front().content.form;

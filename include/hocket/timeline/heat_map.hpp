@@ -173,7 +173,8 @@ class heat_map_writer {
 }  // namespace detail
 
 /// The table as a picture in SVG 1.1: a cell is the deeper the higher its number, and shows it where the pointer rests
-/// and where there is room. Nothing is drawn for what is not told. The same numbers give the same bytes. O(cells).
+/// and where there is room. A value that is not given leaves its place empty. The same numbers give the same bytes.
+/// O(cells).
 ///
 ///     hocket::heat_map map{.title = "ranks", .rows = {"0", "1"}, .columns = {"1"}, .values = {3, 5}, .unit = "ms"};
 ///     std::string picture = hocket::to_svg(map);

@@ -151,7 +151,7 @@ inline void find_parts(std::span<const rank_step> means, std::span<const std::si
   const std::vector<rank_step> means = detail::mean_steps(ranks);
   std::vector<stage_times> out;
   for (const auto& [stage, of_stage] : detail::ranks_by_stage(ranks)) {
-    const std::vector<std::size_t>& of = of_stage;  // captured below, which a structured binding is not everywhere
+    const std::vector<std::size_t>& of = of_stage;  // not every compiler captures a structured binding
     const auto over_ranks = [&](auto&& time_of) {
       return spread_of(detail::beside_others(means, of, time_of).own).median;
     };

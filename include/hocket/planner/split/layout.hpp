@@ -281,7 +281,7 @@ namespace detail {
 }  // namespace detail
 
 /// The layout whose slowest stage is fastest, whatever schedule runs it, of those that fit if memory is looked at; of
-/// several, one with even numbers of layers. Errors: errc::out_of_range for counts, times or bytes that are none;
+/// several, one with even numbers of layers. Errors: errc::out_of_range for an invalid count, time or size;
 /// errc::limit_exceeded for more than 2^24 stages x layers; errc::invalid_argument for memory with several chunks,
 /// which solve(split_problem) looks at; errc::bad_shape, errc::overflow; errc::does_not_fit, with a rank and the bytes
 /// that it lacks. A layout that fails its last check is errc::wrong_answer, a defect. Complexity: O(layers log(time))

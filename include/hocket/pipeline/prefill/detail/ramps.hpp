@@ -48,7 +48,7 @@ class prefill_ramps {
     std::fill(free_.begin(), free_.end(), 0);
     std::int64_t left = all, former = limits.least;
     while (left > 0) {
-      // From the end, the first piece takes what is no multiple of the alignment.
+      // From the end, the first piece takes the remainder of the alignment.
       const std::int64_t odd = !forward && left == all ? all % unit : 0;
       const std::int64_t least = odd > 0 ? odd : (std::min)(limits.least, left);
       const std::int64_t top = ((std::min)(left, limits.greatest) - odd) / unit;
